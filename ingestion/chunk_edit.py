@@ -45,9 +45,8 @@ class ChunkEdit:
 async def edit_chunk(database: Database, spaces: EmbeddingSpaces, place: LocatedChunk, edit: ChunkEdit) -> Chunk:
     """Change a chunk; when this returns, searches find it by its new text.
 
-    The text is embedded first; then row and points are written in one transaction, which locks the
-    row against other edits. A crash between the two leaves the old text with the new vectors: the
-    same request repairs it.
+    The text is embedded first; then row and points are written in one transaction, which locks the row against other
+    edits. A crash between the two leaves the old text with the new vectors: the same request repairs it.
 
     Raises:
         InvalidRequest: no text, or more of it than a passage may have.

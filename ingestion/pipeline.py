@@ -1,7 +1,7 @@
 """The ingestion pipeline: parse, split, embed and index documents, then show the new revision.
 
-Small documents are processed as a batch, with one request to the encoder, one to the index and one
-transaction for all. Each document keeps its own lease and result.
+Small documents are processed as a batch, with one request to the encoder, one to the index and one transaction for
+all. Each document keeps its own lease and result.
 """
 
 import asyncio

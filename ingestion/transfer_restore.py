@@ -1,8 +1,8 @@
 """Restore of a knowledge base's documents into a new one, without embedding them again.
 
-Every id is derived from the transfer's id and the document's key, so an attempt that was cut off
-is repeated over itself. A document's row is written first, then its points, then its chunks together
-with the switch that shows it: a search finds all of it or nothing.
+Every id is derived from the transfer's id and the document's key, so an attempt that was cut off is repeated over
+itself. A document's row is written first, then its points, then its chunks together with the switch that shows it: a
+search finds all of it or nothing.
 """
 
 import asyncio
@@ -166,8 +166,8 @@ class DocumentRestorer:
         """Write the rows, over those that an earlier attempt left incomplete.
 
         Returns:
-            The ids of all rows written, and of those that were there incomplete. Documents that a
-            person changed meanwhile are in neither.
+            The ids of all rows written, and of those that were there incomplete. Documents that a person changed
+            meanwhile are in neither.
         """
         ids = [document.row.id for document in batch]
         async with unit_of_work(self._context.database, self._context.queue.push) as work:

@@ -145,8 +145,8 @@ class UploadService:
         """Make each file a document, or a revision of one, all in one transaction.
 
         Returns:
-            For each file its document, or why there is none: then nothing is kept of it, and it
-            doesn't stop the others.
+            For each file its document, or why there is none: then nothing is kept of it, and it doesn't stop the
+            others.
         """
         checked = [await self._try_check(target, file) for file in files]
         passed = [item.file for item in checked if isinstance(item, _CheckedUpload)]

@@ -42,8 +42,8 @@ async def embed_points(
 ) -> list[ChunkPoint]:
     """Embed a batch of pieces and build their points.
 
-    A piece without windows is one point. A piece with windows is a point with its terms only, and a
-    dense point per window that counts for the piece.
+    A piece without windows is one point. A piece with windows is a point with its terms only, and a dense point per
+    window that counts for the piece.
 
     Raises:
         EngineUnavailable: the encoder gave no answer.

@@ -1,7 +1,7 @@
 """Uploaded zip files: the members that may become documents, and their bytes.
 
-An archive is never unpacked to disk, its members' names are never paths here, and an archive
-within an archive is a file of a kind that no parser reads.
+An archive is never unpacked to disk, its members' names are never paths here, and an archive within an archive is a
+file of a kind that no parser reads.
 """
 
 import stat
@@ -133,8 +133,7 @@ async def open_zip_upload(file: IO[bytes], name: str, limits: ParseLimits) -> Zi
 def document_name(parts: Sequence[str]) -> str:
     """The name of a document that came from a folder or an archive: ``a › b.html``.
 
-    The server keeps no folders. A name too long for it loses its first characters, not the
-    file's own name.
+    The server keeps no folders. A name too long for it loses its first characters, not the file's own name.
     """
     name = _FOLDER_MARK.join(part.strip() for part in parts).rstrip(". ")
     while len(name.encode()) > _NAME_BYTES:

@@ -48,8 +48,8 @@ class ClaimedDocument:
 async def claim(context: WorkerContext, document_id: str, *, alone: bool = False) -> list[ClaimedDocument]:
     """Acquire the lease on a document; empty when another worker has it or it does not wait.
 
-    Small documents of its knowledge base that wait for their first attempt are claimed with it. The
-    returned rows have the generation that they are indexed for.
+    Small documents of its knowledge base that wait for their first attempt are claimed with it. The returned rows have
+    the generation that they are indexed for.
     """
     owner, seconds = context.owner, context.settings.lease_seconds
     async with unit_of_work(context.database) as work:

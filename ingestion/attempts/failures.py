@@ -140,8 +140,8 @@ def _orphan_revisions(row: Document, lease: Lease) -> list[int]:
 async def remove_orphan_points(context: WorkerContext, document_id: str) -> None:
     """Remove the points of a cancelled document that no search shows.
 
-    A worker that holds its lease does so itself; if it died, the reconciler calls this again. The
-    points of a retry or a new file belong to another revision and stay.
+    A worker that holds its lease does so itself; if it died, the reconciler calls this again. The points of a retry or
+    a new file belong to another revision and stay.
 
     Raises:
         VectorIndexUnavailable: the points are still there; the reconciler calls this again.

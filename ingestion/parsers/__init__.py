@@ -1,7 +1,7 @@
 """The registry of document formats: one line per format, one module per parser.
 
-Modules are named, not imported, so that the API can detect types without loading any library.
-``README.md`` says how to add a format.
+Modules are named, not imported, so that the API can detect types without loading any library. ``README.md`` says how
+to add a format.
 """
 
 import re

@@ -18,14 +18,12 @@ class Element:
     """One block of a document.
 
     Attributes:
-        kind: What the block is. A table's text has one row per line, header first, its cells
-            joined by ``" | "``.
+        kind: What the block is. A table's text has one row per line, header first, its cells joined by ``" | "``.
         text: The block's text, never empty, without control characters.
         level: Depth of a heading (1 to 9) or of a list item (from 1); otherwise 0.
         page: Page the block starts on, from 1; None where the format has no pages.
         char_start: Offset of the text in ``ParsedDocument.text``.
-        later_pages: Of a block that goes on over pages: where in ``text`` the pages after ``page``
-            begin.
+        later_pages: Of a block that goes on over pages: where in ``text`` the pages after ``page`` begin.
     """
 
     kind: Kind

@@ -108,8 +108,8 @@ _BLOCK_BYTES = 2**16
 def check_text(file: IO[bytes], limits: ParseLimits) -> None:
     """Refuse a text that has more characters than a document may have.
 
-    Only what is certain is refused: blanks and controls, which reading may leave out, don't count,
-    and a text in another encoding than UTF-8 passes; reading it ends with ``output_too_large`` then.
+    Only what is certain is refused: blanks and controls, which reading may leave out, don't count, and a text in
+    another encoding than UTF-8 passes; reading it ends with ``output_too_large`` then.
 
     Args:
         file: The uploaded bytes; where it stands afterwards is not said.
@@ -145,8 +145,8 @@ DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, Stru
 def check_image(file: IO[bytes], limits: ParseLimits) -> None:
     """Refuse a picture that says itself that it has too many pixels.
 
-    One that is damaged passes, or whose size stands further behind: reading it fails in the
-    sandbox, with a reason of its own.
+    One that is damaged passes, or whose size stands further behind: reading it fails in the sandbox, with a reason of
+    its own.
 
     Args:
         file: The uploaded bytes; where it stands afterwards is not said.

@@ -29,8 +29,8 @@ class TableCell:
 def spread_merged_cells(rows: Iterable[Iterable[TableCell]]) -> Iterator[list[str]]:
     """The texts of rows by column.
 
-    A cell over several columns stands in the first of them, the others are blank. One over several
-    rows stands in each of them, since a passage may begin at any.
+    A cell over several columns stands in the first of them, the others are blank. One over several rows stands in each
+    of them, since a passage may begin at any.
     """
     grid = _Grid()
     for row in rows:

@@ -76,8 +76,7 @@ class SplitSizes:
     """Sizes of a knowledge base's pieces in tokens of its encoder.
 
     Raises:
-        ValueError: chunk_size below ``SMALLEST_CHUNK``, or chunk_overlap negative or not below
-            chunk_size.
+        ValueError: chunk_size below ``SMALLEST_CHUNK``, or chunk_overlap negative or not below chunk_size.
     """
 
     chunk_size: int = 500
@@ -94,19 +93,18 @@ class SplitSizes:
 class Piece:
     """A passage of a document, as it is indexed and cited.
 
-    ``text`` is ``parsed.text[char_start:char_end]``. One exception: a later piece of a table
-    that was cut by rows has the table's header rows and a line feed in front of that slice.
+    ``text`` is ``parsed.text[char_start:char_end]``. One exception: a later piece of a table that was cut by rows has
+    the table's header rows and a line feed in front of that slice.
 
     Attributes:
-        heading_path: the headings above the passage, outermost first; of small sections that
-            share a piece, the headings they have in common.
-        page: page the passage starts on; of a table's later piece, the one of its first row
-            below the header.
-        token_count: tokens of ``text`` as the counter counts them, or a few more where a word
-            had to be cut; never above the size asked for.
+        heading_path: the headings above the passage, outermost first; of small sections that share a piece, the
+            headings they have in common.
+        page: page the passage starts on; of a table's later piece, the one of its first row below the header.
+        token_count: tokens of ``text`` as the counter counts them, or a few more where a word had to be cut; never
+            above the size asked for.
         index: place among the document's pieces, from 0.
-        windows: parts of ``text``, in order and without overlap, whose dense vectors stand for
-            the passage's own; empty where the passage has a single vector.
+        windows: parts of ``text``, in order and without overlap, whose dense vectors stand for the passage's own;
+            empty where the passage has a single vector.
     """
 
     text: str
@@ -141,8 +139,8 @@ class Splitter(Protocol):
 def indexed_text(piece: Piece, title: str) -> str:
     """The text whose terms go into the sparse vector: title and headings in front.
 
-    The dense vector is made of ``piece.text`` alone. A heading that stands as a line
-    in the passage itself is not repeated.
+    The dense vector is made of ``piece.text`` alone. A heading that stands as a line in the passage itself is not
+    repeated.
 
     Args:
         title: the document's title; blank for none.

@@ -37,16 +37,15 @@ class _SmallSections:
 def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
     """Cut a document into pieces of at most ``sizes.chunk_size`` tokens, in reading order.
 
-    A piece never crosses into another heading's section, except that neighbouring sections of at
-    most a quarter of the size (siblings, or a parent and its children) share a piece up to the
-    size. A heading without a body joins its first sub-section. Within a section whole paragraphs
-    are packed; a longer one is cut into sentences, then clauses, words, characters. Code is cut
-    at blank lines, then lines; a table between rows, its header row repeated. Overlap is made of
-    whole sentences (or lines) and never crosses a section.
+    A piece never crosses into another heading's section, except that neighbouring sections of at most a quarter of the
+    size (siblings, or a parent and its children) share a piece up to the size. A heading without a body joins its
+    first sub-section. Within a section whole paragraphs are packed; a longer one is cut into sentences, then clauses,
+    words, characters. Code is cut at blank lines, then lines; a table between rows, its header row repeated. Overlap
+    is made of whole sentences (or lines) and never crosses a section.
 
-    Laws: every piece has a token and at most ``chunk_size`` of them; every token of
-    ``parsed.text`` lies in the span of a piece; spans ascend; see ``Piece`` for how text and
-    span relate. Time is linear in the text, memory bounded by one window of it.
+    Laws: every piece has a token and at most ``chunk_size`` of them; every token of ``parsed.text`` lies in the span
+    of a piece; spans ascend; see ``Piece`` for how text and span relate. Time is linear in the text, memory bounded by
+    one window of it.
     """
     numbers = count()
     for path, units in _sectioned(parsed, sizes, counter):

@@ -63,8 +63,8 @@ class _PieceBuffer:
 def pack(units: Iterable[TextUnit], sizes: SplitSizes) -> Iterator[list[TextUnit]]:
     """Fill pieces with units in order; each list is one piece, its overlap in front.
 
-    A paragraph that fits into a piece is not cut, unless the piece before it would stay below a
-    quarter of the size. Tables' rows are never carried over as overlap.
+    A paragraph that fits into a piece is not cut, unless the piece before it would stay below a quarter of the size.
+    Tables' rows are never carried over as overlap.
     """
     current = _PieceBuffer(sizes)
     least = sizes.chunk_size // 4

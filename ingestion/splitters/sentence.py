@@ -13,14 +13,13 @@ from kb_service.text.token_counter import TokenCounter
 def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
     """Cut a document into pieces of about ``sizes.chunk_size`` tokens between sentences.
 
-    Pieces are as full as whole sentences allow, so they are even, and cross paragraphs and
-    headings. A sentence ends at ``. ! ? ;`` before a blank, at ``。！？；…`` with the closing
-    quotes behind it, at a blank line and at the end of an element; a line feed alone does not
-    end it. One that fits into a piece is never cut. Code is cut between lines, a table between
-    rows, its header row repeated. Overlap is made of whole sentences.
+    Pieces are as full as whole sentences allow, so they are even, and cross paragraphs and headings. A sentence ends
+    at ``. ! ? ;`` before a blank, at ``。！？；…`` with the closing quotes behind it, at a blank line and at the end of an
+    element; a line feed alone does not end it. One that fits into a piece is never cut. Code is cut between lines, a
+    table between rows, its header row repeated. Overlap is made of whole sentences.
 
-    A piece that crosses sections has the headings they have in common. The laws of ``Splitter``
-    hold; memory is bounded by the sections and one window of the text.
+    A piece that crosses sections has the headings they have in common. The laws of ``Splitter`` hold; memory is
+    bounded by the sections and one window of the text.
     """
     outline = SectionIndex(parsed)
     sentences = _sentences(parsed.text, outline.blocks, sizes, counter)

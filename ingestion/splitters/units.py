@@ -86,8 +86,8 @@ def ends_sentence(text: str, end: int, following: int) -> bool:
 def cut_units(text: str, block: TextBlock, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[TextUnit]:
     """Cut a block into units, each within ``sizes.chunk_size`` together with its lead.
 
-    Running text is cut into sentences, code into lines, a table into rows; what is still too
-    long at clauses, then words, then characters. Linear time; memory for one window of text.
+    Running text is cut into sentences, code into lines, a table into rows; what is still too long at clauses, then
+    words, then characters. Linear time; memory for one window of text.
     """
     lead = _lead(text, block, sizes, counter)
     room = sizes.chunk_size - (lead.tokens if lead else 0)

@@ -31,8 +31,8 @@ _SIBLINGS_AT_ONCE = 10
 async def erase_document(context: WorkerContext, document_id: str) -> None:
     """Erase a deleted document; while a worker still holds it, the reconciler comes back.
 
-    Small deleted documents of its knowledge base are erased with it: a request to the index and a
-    transaction cost as much for one as for all. Their own jobs then find nothing to do.
+    Small deleted documents of its knowledge base are erased with it: a request to the index and a transaction cost as
+    much for one as for all. Their own jobs then find nothing to do.
     """
     # A second job would choose the same siblings.
     async with context.erasing:

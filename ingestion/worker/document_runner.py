@@ -22,9 +22,8 @@ _MOST_REMEMBERED = 10_000
 class DocumentRunner:
     """Processes documents until it is stopped, several at a time.
 
-    The queue only wakes it: the next document is read from SQL. An owner with other documents in
-    process never gets the last free slot, so that a single document of somebody else need not wait
-    until one of theirs is done.
+    The queue only wakes it: the next document is read from SQL. An owner with other documents in process never gets
+    the last free slot, so that a single document of somebody else need not wait until one of theirs is done.
     """
 
     def __init__(self, context: WorkerContext) -> None:

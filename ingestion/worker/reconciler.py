@@ -109,8 +109,8 @@ _SHOWN = select(
 class OrphanSweep:
     """Removes points and files that no row refers to; run it seldom.
 
-    A file is written before its row, so it is removed only when two sweeps in a row find no row.
-    Files whose names are no ids are left alone: a bucket may hold other things.
+    A file is written before its row, so it is removed only when two sweeps in a row find no row. Files whose names are
+    no ids are left alone: a bucket may hold other things.
     """
 
     def __init__(self, context: WorkerContext) -> None:

@@ -28,8 +28,8 @@ class Processor:
     def is_fast_in_bf16(self) -> bool:
         """Whether bfloat16 is faster than float32.
 
-        AMD's AVX-512 is, and Intel's AMX. Without AMX, which virtual machines may hide, an Intel
-        Xeon was measured to multiply it at half the speed of float32 (docs/decisions/0061).
+        AMD's AVX-512 is, and Intel's AMX. Without AMX, which virtual machines may hide, an Intel Xeon was measured to
+        multiply it at half the speed of float32 (docs/decisions/0061).
         """
         return self.has_amx or (self.vendor == _AMD and "avx512_bf16" in self.flags)
 

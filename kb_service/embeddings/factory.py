@@ -27,8 +27,8 @@ def open_endpoint_encoder(http: httpx.AsyncClient, model: EmbeddingModel, counte
 def token_counter_for(model: EmbeddingModel) -> TokenCounter:
     """What counts a model's tokens: its own tokenizer where its folder has one.
 
-    Otherwise the built-in model's: close for English, and a token a character for Chinese, which
-    no known tokenizer exceeds by much.
+    Otherwise the built-in model's: close for English, and a token a character for Chinese, which no known tokenizer
+    exceeds by much.
     """
     folder = model.source.path if model.source is not None else None
     if folder is not None and (folder.expanduser() / "tokenizer.json").is_file():

@@ -65,8 +65,8 @@ class EndpointEncoder:
     Args:
         model: with a source of the kind ``endpoint``.
         client: follows no redirects, so that the key goes nowhere else.
-        counter: counts tokens to keep texts within the window; it may be another model's, so a
-            quarter of the window is left free.
+        counter: counts tokens to keep texts within the window; it may be another model's, so a quarter of the window
+            is left free.
     """
 
     def __init__(

@@ -39,8 +39,7 @@ class Encoder(Protocol):
         """Encode text that is to be indexed.
 
         Args:
-            account: for whom; those who wait at the same time get equal shares of an encoder that
-                is this server's.
+            account: for whom; those who wait at the same time get equal shares of an encoder that is this server's.
 
         Raises:
             EngineUnavailable: The engine or endpoint gave no answer.

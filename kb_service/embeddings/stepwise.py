@@ -31,8 +31,8 @@ class LocalEncoder(Protocol):
         """Encode, pausing before each step.
 
         Args:
-            whole: True for passages, which may be longer than the model's window; False for
-                questions, which are cut at it.
+            whole: True for passages, which may be longer than the model's window; False for questions, which are cut
+                at it.
 
         Yields:
             Units that must be done before the generator goes on, or None for a mere pause.
@@ -46,9 +46,9 @@ class LocalEncoder(Protocol):
 def lane_count(threads: int) -> int:
     """How many batches are encoded at a time on so many threads.
 
-    A thread each is the cheapest way to encode: two on one batch take half as much processor time
-    again, and one of them spins while another program has its core. But each lane takes 20 MB, so
-    that on a large machine a few lanes have several threads each.
+    A thread each is the cheapest way to encode: two on one batch take half as much processor time again, and one of
+    them spins while another program has its core. But each lane takes 20 MB, so that on a large machine a few lanes
+    have several threads each.
     """
     return min(threads, _MOST_LANES)
 

@@ -131,8 +131,8 @@ _BACKLOG = 128
 def listening_socket(path: Path) -> Generator[socket.socket]:
     """A bound, listening socket of mode 0600, removed on leaving.
 
-    Its folder is made with mode 0700 when missing. A lock file beside the socket decides between
-    engines that start at once; the kernel drops it when its holder dies.
+    Its folder is made with mode 0700 when missing. A lock file beside the socket decides between engines that start at
+    once; the kernel drops it when its holder dies.
 
     Raises:
         EngineUnavailable: Another engine holds the lock or answers on the socket.

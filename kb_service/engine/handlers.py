@@ -71,8 +71,8 @@ class Target(Enum):
 class EngineTask:
     """A request that was understood: for which model, how urgent, and its work.
 
-    ``interactive`` says whether a person waits for it, ``inline_ok`` whether it takes some milliseconds
-    where the index is small and the encoder brisk, ``account`` for whom it is done.
+    ``interactive`` says whether a person waits for it, ``inline_ok`` whether it takes some milliseconds where the
+    index is small and the encoder brisk, ``account`` for whom it is done.
     """
 
     request: EngineRequest

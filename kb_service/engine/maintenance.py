@@ -1,8 +1,8 @@
 """Maintenance of large shards: optimised and freed of deleted points while questions go on.
 
-Qdrant Edge optimises only when told to, and freezes its process meanwhile; loading a large shard
-freezes it too. So the copy of a shard is optimised in one process and served from another, which
-first repeats the writes that came meanwhile; then the index moves there.
+Qdrant Edge optimises only when told to, and freezes its process meanwhile; loading a large shard freezes it too. So
+the copy of a shard is optimised in one process and served from another, which first repeats the writes that came
+meanwhile; then the index moves there.
 """
 
 import asyncio
@@ -80,8 +80,8 @@ class IndexMaintenance:
         """Look every few seconds, until cancelled.
 
         Raises:
-            VectorIndexUnavailable: a process that served an index has ended; only a restart of the
-                engine brings the index back.
+            VectorIndexUnavailable: a process that served an index has ended; only a restart of the engine brings the
+                index back.
         """
         while True:
             for index in self._indexes.values():

@@ -96,9 +96,9 @@ _log = get_logger(__name__)
 def load_resources(settings: Settings) -> Resources:
     """Open everything; synchronous, on the engine's thread.
 
-    Models beside the default one are loaded now and not at their first use: importing torch
-    freezes Python for seconds, which nobody's question should meet. One that can't be loaded or
-    whose shard does not fit it is left out, with the reason for whoever asks for it.
+    Models beside the default one are loaded now and not at their first use: importing torch freezes Python for
+    seconds, which nobody's question should meet. One that can't be loaded or whose shard does not fit it is left out,
+    with the reason for whoever asks for it.
 
     Raises:
         AgentexError: the default encoder or a shard can't be loaded.

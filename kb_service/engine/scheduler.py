@@ -101,8 +101,8 @@ class InteractiveLoad:
 class EncodePool:
     """Do units, one of each job in turn, those of the account first that has had the least.
 
-    A lane's thread goes from unit to unit by itself until there is none, or something urgent comes:
-    to go through the event loop for each costs a tenth of what a unit of one passage takes.
+    A lane's thread goes from unit to unit by itself until there is none, or something urgent comes: to go through the
+    event loop for each costs a tenth of what a unit of one passage takes.
 
     Args:
         threads: of the lanes, at least as many as ``width``.
@@ -236,9 +236,9 @@ _Work = TypeVar("_Work", bound=Accounted)
 class FairQueue(Generic[_Work]):
     """What waits, by account; those that have work all the while get equal shares of the time.
 
-    Who had none for a while begins a little behind the others and is served first until that is
-    used up: a single document need not share with the hundreds of somebody else. (Start-time fair
-    queueing, P. Goyal et al., 1996, with a credit.) Within an account who comes first is first.
+    Who had none for a while begins a little behind the others and is served first until that is used up: a single
+    document need not share with the hundreds of somebody else. (Start-time fair queueing, P. Goyal et al., 1996, with
+    a credit.) Within an account who comes first is first.
 
     Not for several threads at once.
 
@@ -311,23 +311,22 @@ _INTERACTIVE_SHARE = 9
 class Scheduler:
     """Queues in front of one thread, and of the lanes that take the units of patient jobs.
 
-    An urgent job runs on the thread to its end, its units too, and a brief one on the event loop
-    where nothing else is under way; meanwhile no lane starts another unit, for a while, so that it
-    need not share the processor. Where there are several lanes, one of them rests until no urgent
-    job has come for some time: a unit under way can't be interrupted, so that who asks, and all
-    that serves them, finds a processor free only if it was left free. The others take turns, one
-    step or one unit each, so that neither a question nor a small document waits for a large one. A
-    job whose caller is gone is dropped at its next step. Where urgent jobs queue without end, a step
-    of a patient one is done between them now and then.
+    An urgent job runs on the thread to its end, its units too, and a brief one on the event loop where nothing else is
+    under way; meanwhile no lane starts another unit, for a while, so that it need not share the processor. Where there
+    are several lanes, one of them rests until no urgent job has come for some time: a unit under way can't be
+    interrupted, so that who asks, and all that serves them, finds a processor free only if it was left free. The
+    others take turns, one step or one unit each, so that neither a question nor a small document waits for a large
+    one. A job whose caller is gone is dropped at its next step. Where urgent jobs queue without end, a step of a
+    patient one is done between them now and then.
 
     Args:
         thread: runs every step; must have exactly one thread.
         lanes: runs units, as many at a time as it has threads.
-        patience: seconds that a lane waits before each unit while something urgent goes on: longer
-            than a question takes, short enough that where there is always one, units still run.
-        rest: seconds without an urgent job after which all lanes work again: longer than the pauses
-            of people who search at the same time, short enough that a search now and then costs
-            documents nothing that anybody would notice.
+        patience: seconds that a lane waits before each unit while something urgent goes on: longer than a question
+            takes, short enough that where there is always one, units still run.
+        rest: seconds without an urgent job after which all lanes work again: longer than the pauses of people who
+            search at the same time, short enough that a search now and then costs documents nothing that anybody would
+            notice.
     """
 
     def __init__(
@@ -364,9 +363,8 @@ class Scheduler:
 
         Args:
             interactive: before those that are not, and as a whole.
-            inline_ok: an urgent job that takes some milliseconds. Where nothing else is under way it is
-                done at once on the event loop: to wake the thread, and to be woken by it, takes a
-                tenth of such a job.
+            inline_ok: an urgent job that takes some milliseconds. Where nothing else is under way it is done at once
+                on the event loop: to wake the thread, and to be woken by it, takes a tenth of such a job.
             account: on whose account it is done, where it is not interactive: see ``FairQueue``.
         """
         if interactive and inline_ok and not (self._is_stepping or self._lanes.is_busy):

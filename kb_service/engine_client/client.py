@@ -147,8 +147,8 @@ class _Connection:
 class EngineClient:
     """One multiplexed connection to the engine, shared by any number of tasks of one event loop.
 
-    It connects at the first call and again after the engine was restarted. A request whose
-    connection broke is sent once more: every operation of the engine may be repeated.
+    It connects at the first call and again after the engine was restarted. A request whose connection broke is sent
+    once more: every operation of the engine may be repeated.
 
     Args:
         socket_path: ``settings.effective_engine_socket``.
@@ -174,8 +174,8 @@ class EngineClient:
     async def call(self, op: str, body: WireMessage, reply: type[_Reply], *, timeout_seconds: float) -> _Reply:
         """Send one request and wait for its answer.
 
-        A person waits for what takes no longer than ``QUERY_SECONDS``: then an engine that stands
-        still is not waited for that long.
+        A person waits for what takes no longer than ``QUERY_SECONDS``: then an engine that stands still is not waited
+        for that long.
 
         Raises:
             EngineUnavailable: No answer in time, or the connection broke twice.

@@ -75,9 +75,9 @@ class EncoderHealth(WireMessage):
 class IndexHealth(WireMessage):
     """A model's shard.
 
-    ``upkeep`` is what is being done for it; ``optimised`` says whether it ever was, ``written``
-    and ``deleted`` count points since then; ``own_process`` says that a process of its own serves it; ``vectors_by`` names
-    the backend that made its first vectors; ``problem`` is what went wrong last.
+    ``upkeep`` is what is being done for it; ``optimised`` says whether it ever was, ``written`` and ``deleted`` count
+    points since then; ``own_process`` says that a process of its own serves it; ``vectors_by`` names the backend that
+    made its first vectors; ``problem`` is what went wrong last.
     """
 
     model: str
@@ -94,8 +94,8 @@ class IndexHealth(WireMessage):
 class EngineHealth(WireMessage):
     """What the engine is and how far it has come.
 
-    ``model`` to ``dtype`` speak of the default encoder. ``points`` is None in server mode,
-    ``waiting`` the number of requests not yet answered.
+    ``model`` to ``dtype`` speak of the default encoder. ``points`` is None in server mode, ``waiting`` the number of
+    requests not yet answered.
     """
 
     state: Literal["starting", "ready", "draining"]

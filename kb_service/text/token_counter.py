@@ -33,8 +33,8 @@ _MOST_KNOWN = 1 << 15
 class Word(NamedTuple):
     """One word or sign of a text: where it stands and how many tokens it costs.
 
-    Both of its borders are safe cuts: a text from any word's start to any word's end never
-    counts more tokens than its words' sum.
+    Both of its borders are safe cuts: a text from any word's start to any word's end never counts more tokens than its
+    words' sum.
     """
 
     start: int
@@ -45,10 +45,10 @@ class Word(NamedTuple):
 class TokenCounter:
     """Token counts and places by one ``tokenizer.json``; truncation and padding are off.
 
-    The special tokens an encoder adds around a text are not counted. The tokenizer reads a word
-    of more than 100 characters as one unknown token; here such a word counts one token per
-    (decomposed) character, so that a size in tokens always bounds the characters too.
-    Texts of any length are read in windows: linear time, bounded memory. Safe across threads.
+    The special tokens an encoder adds around a text are not counted. The tokenizer reads a word of more than 100
+    characters as one unknown token; here such a word counts one token per (decomposed) character, so that a size in
+    tokens always bounds the characters too. Texts of any length are read in windows: linear time, bounded memory. Safe
+    across threads.
     """
 
     def __init__(self, tokenizer_file: Path) -> None:
@@ -79,8 +79,8 @@ class TokenCounter:
     def windows(self, text: str, start: int = 0, end: int | None = None) -> Iterator[list[Word]]:
         """The words of ``text[start:end]`` in batches of about 32,000 characters.
 
-        Spans index into ``text``. A word is never torn by a window's border, except one of more
-        than 100 characters, which comes in parts.
+        Spans index into ``text``. A word is never torn by a window's border, except one of more than 100 characters,
+        which comes in parts.
         """
         end = len(text) if end is None else end
         inside = False
@@ -154,9 +154,9 @@ class TokenCounter:
 def _between_signs(text: str, encoding: Encoding, shift: int) -> Iterator[Word]:
     """Words that end at blanks and at each sign, as BERT's do.
 
-    Other tokenizers know only blanks as borders: to them a Chinese paragraph is one word. A token
-    that reaches over a sign counts on both sides of it. Cut out of its surroundings, a span may
-    still be read as a token or two more than the sum of its words.
+    Other tokenizers know only blanks as borders: to them a Chinese paragraph is one word. A token that reaches over a
+    sign counts on both sides of it. Cut out of its surroundings, a span may still be read as a token or two more than
+    the sum of its words.
     """
     tokens = encoding.offsets
     done = 0

@@ -1,7 +1,7 @@
 """Lexical tokens, sentences and windows of a text in Chinese, English or both.
 
-The tokens of Agentex's rerank: runs of CJK characters become overlapping bigrams, other runs of
-letters and digits become stemmed words. Two decisions on normalisation:
+The tokens of Agentex's rerank: runs of CJK characters become overlapping bigrams, other runs of letters and digits
+become stemmed words. Two decisions on normalisation:
 
 - Tokens are made after NFKC and lower-casing, so that full-width and half-width forms, ligatures
   and compatibility ideographs meet their plain forms. Simplified and Traditional stay apart.
@@ -46,8 +46,8 @@ _CJK_DOMINANT_SHARE = 0.2
 def tokenize(text: str) -> list[str]:
     """The lexical tokens of ``text`` in order, repeats kept; linear time.
 
-    A run of CJK characters gives its overlapping bigrams (a single character stays itself);
-    any other run of letters and digits one lower-case, stemmed word, stop words dropped.
+    A run of CJK characters gives its overlapping bigrams (a single character stays itself); any other run of letters
+    and digits one lower-case, stemmed word, stop words dropped.
     """
     tokens: list[str] = []
     for run, is_cjk in runs(text):
@@ -94,8 +94,7 @@ def numbers(text: str) -> list[str]:
 def sentences(text: str) -> list[str]:
     """The sentences of ``text``, blank ones dropped.
 
-    A sentence ends at ``.``, ``!`` or ``?`` before a blank, or at a Chinese full stop,
-    exclamation or question mark.
+    A sentence ends at ``.``, ``!`` or ``?`` before a blank, or at a Chinese full stop, exclamation or question mark.
     """
     return [sentence for sentence in _SENTENCE_BORDER.split(text) if sentence.strip()]
 
@@ -153,8 +152,8 @@ class Terms:
 def pack_terms(text: str) -> bytes:
     """Tokenise a passage for storage; about a millisecond, so not on an event loop.
 
-    Layout, little-endian: version (1 byte), number of sentences (4), tokens of each sentence
-    (4 each), hash of each token (8 each).
+    Layout, little-endian: version (1 byte), number of sentences (4), tokens of each sentence (4 each), hash of each
+    token (8 each).
     """
     sizes, hashes = _analysed(text)
     return _HEAD.pack(_LAYOUT, len(sizes)) + sizes.astype("<u4").tobytes() + hashes.tobytes()

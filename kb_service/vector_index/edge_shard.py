@@ -76,10 +76,10 @@ _LEAST_FREE_BYTES = 64 * 2**20
 class Shard:
     """The points of one embedding model in ``folder``. Not thread-safe: one thread owns it.
 
-    The write-ahead log is always on: it is what survives ``kill -9``, and its lock is what keeps
-    a second process out. ``points`` is their number, ``unflushed`` counts what was written since
-    the last flush (it is safe in the log, but replaying takes 40 ms per thousand points),
-    ``written`` and ``deleted`` count points since the opening; any thread may read them.
+    The write-ahead log is always on: it is what survives ``kill -9``, and its lock is what keeps a second process out.
+    ``points`` is their number, ``unflushed`` counts what was written since the last flush (it is safe in the log, but
+    replaying takes 40 ms per thousand points), ``written`` and ``deleted`` count points since the opening; any thread
+    may read them.
 
     Raises:
         VectorIndexUnavailable: Another process has the shard open, or it can't be read.
@@ -212,8 +212,8 @@ class Shard:
     def optimise(self) -> None:
         """Build the graph index and free the room of deleted points.
 
-        It holds Python's interpreter lock all the while (half a minute for 100,000 points): only
-        for a process that serves nobody.
+        It holds Python's interpreter lock all the while (half a minute for 100,000 points): only for a process that
+        serves nobody.
         """
         with self._translate_errors():
             self._shard.optimize()
@@ -226,8 +226,8 @@ class Shard:
     def abandon(self) -> None:
         """Give up the lock and the memory of a shard whose folder is deleted next; it is of no use.
 
-        Closing would flush it, and hold Python's interpreter lock meanwhile: 70 ms where there are
-        40,000 points. Who still refers to this object must not keep the room of its points.
+        Closing would flush it, and hold Python's interpreter lock meanwhile: 70 ms where there are 40,000 points. Who
+        still refers to this object must not keep the room of its points.
         """
         del self._shard, self._payloads
 
@@ -379,8 +379,8 @@ class _CachedPayload(NamedTuple):
 class PayloadCache:
     """Turns points that a shard legs into legs; for the thread that owns the shard.
 
-    Where most points of the last query were known, the next one goes without payloads, and those
-    of unknown points are read one by one; that takes twice as long per point.
+    Where most points of the last query were known, the next one goes without payloads, and those of unknown points are
+    read one by one; that takes twice as long per point.
     """
 
     def __init__(self, shard: EdgeShard) -> None:

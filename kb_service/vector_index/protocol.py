@@ -27,9 +27,9 @@ class SparseVector:
 class ChunkPoint:
     """A chunk, or a window of one, as the index keeps it: where it belongs and its vectors.
 
-    ``dense`` is ``float32`` of the model's dimension, or None for a chunk that only the sparse
-    leg can find. ``chunk_id`` names the chunk that a window is a part of; None: the point is a
-    chunk itself. A window's ``sparse`` is empty: words are looked up in whole chunks.
+    ``dense`` is ``float32`` of the model's dimension, or None for a chunk that only the sparse leg can find.
+    ``chunk_id`` names the chunk that a window is a part of; None: the point is a chunk itself. A window's ``sparse``
+    is empty: words are looked up in whole chunks.
     """
 
     id: str
@@ -185,8 +185,8 @@ def window_id(document_id: str, revision: int, index: int, window: int) -> str:
 def index_scope(knowledge_base_id: str, generation: int) -> str:
     """The ``kb_id`` under which the points of one generation of a knowledge base are kept.
 
-    Generations are apart from each other like tenants, so the points that a re-index prepares
-    neither crowd a search out nor move its scores, and a generation goes as one.
+    Generations are apart from each other like tenants, so the points that a re-index prepares neither crowd a search
+    out nor move its scores, and a generation goes as one.
     """
     return knowledge_base_id if generation == 1 else f"{knowledge_base_id}:{generation}"
 
@@ -194,8 +194,8 @@ def index_scope(knowledge_base_id: str, generation: int) -> str:
 class VectorIndex(Protocol):
     """The points of one embedding model.
 
-    Every method raises ``VectorIndexUnavailable`` (or ``EngineUnavailable``, where the engine
-    owns the index) when the store does not answer.
+    Every method raises ``VectorIndexUnavailable`` (or ``EngineUnavailable``, where the engine owns the index) when the
+    store does not answer.
     """
 
     async def ensure_ready(self) -> None:
@@ -221,11 +221,10 @@ class VectorIndex(Protocol):
     ) -> HybridHits:
         """The ``depth`` best of each leg among these knowledge bases, in one round trip.
 
-        An index may keep fewer bits of a dense vector: its scores are within .003 of the exact
-        ones. No knowledge base means no hit, never an unfiltered search. IDF is taken over the
-        knowledge bases asked for, so other tenants' documents can't move a score.
-        ``documents.only`` moves no score; a thousand documents there take about as long as the query
-        itself. ``documents.hidden`` are left out of IDF, too.
+        An index may keep fewer bits of a dense vector: its scores are within .003 of the exact ones. No knowledge base
+        means no hit, never an unfiltered search. IDF is taken over the knowledge bases asked for, so other tenants'
+        documents can't move a score. ``documents.only`` moves no score; a thousand documents there take about as long
+        as the query itself. ``documents.hidden`` are left out of IDF, too.
 
         Raises:
             InvalidVector: The query vector is not finite or has another dimension.
@@ -250,8 +249,8 @@ class VectorIndex(Protocol):
     async def points(self, document_id: str, revision: int) -> list[ChunkPoint]:
         """All points of one revision of a document with their vectors, in no certain order.
 
-        Written again, under whatever ids, they give the same scores: vectors come as they are kept
-        (cosine to what was written: .9999 and more) and are kept as they come.
+        Written again, under whatever ids, they give the same scores: vectors come as they are kept (cosine to what was
+        written: .9999 and more) and are kept as they come.
         """
         ...
 

@@ -35,15 +35,14 @@ class ShardRecord(BaseModel):
 class ShardDirectory:
     """The folders of one model's shard under ``root``, of which the record names the valid one.
 
-    The record is replaced as a whole by a rename, so that after a crash at any moment either the
-    old shard is the valid one or the new one.
+    The record is replaced as a whole by a rename, so that after a crash at any moment either the old shard is the
+    valid one or the new one.
 
     Args:
         root: ``<data_dir>/vectors``.
 
     Raises:
-        VectorIndexUnavailable: the shard was made with vectors of another length, or its record
-            can't be read.
+        VectorIndexUnavailable: the shard was made with vectors of another length, or its record can't be read.
     """
 
     def __init__(self, root: Path, model: str, dimension: int) -> None:

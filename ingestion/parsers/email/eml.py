@@ -27,9 +27,9 @@ _ENCRYPTED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a message; remote content is not fetched, attachments are neither read nor stored.
 
-    The subject is the level-1 heading. Of alternative bodies the HTML one is read, or the plain one
-    where that has no text. A forwarded message follows under its own subject, one level deeper. A
-    message that is encrypted is ``password_protected``.
+    The subject is the level-1 heading. Of alternative bodies the HTML one is read, or the plain one where that has no
+    text. A forwarded message follows under its own subject, one level deeper. A message that is encrypted is
+    ``password_protected``.
     """
     message = BytesParser().parsebytes(path.read_bytes())
     reader = _EmlReader(DocumentBuilder(limits), limits)

@@ -34,8 +34,7 @@ _DAMAGE = (OSError, ValueError, IndexError, KeyError, TypeError, OverflowError, 
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a message saved by Outlook; its attachments are neither read nor stored.
 
-    The subject is the level-1 heading. The HTML body is read where there is one, else the plain
-    one.
+    The subject is the level-1 heading. The HTML body is read where there is one, else the plain one.
     """
     try:
         # Without, a message that was cut off gives what is left of it, as if whole.

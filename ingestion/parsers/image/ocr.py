@@ -49,8 +49,7 @@ class OcrSettings:
     """How pictures are read.
 
     Attributes:
-        languages: Names of Tesseract's languages, joined by ``+``; those that are not installed
-            are passed over.
+        languages: Names of Tesseract's languages, joined by ``+``; those that are not installed are passed over.
         data_dir: Folder of the ``.traineddata`` files; empty for where systems keep them.
     """
 
@@ -117,8 +116,7 @@ def configure(recognition: OcrSettings, *, grant_time: Callable[[float], None]) 
 
     Args:
         recognition: Languages and where their data is.
-        grant_time: Called at each picture with the seconds of processor time that reading it may
-            take.
+        grant_time: Called at each picture with the seconds of processor time that reading it may take.
     """
     _setup.recognition, _setup.grant_time = recognition, grant_time
 

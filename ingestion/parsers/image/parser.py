@@ -27,8 +27,8 @@ _STRIP, _STRIP_END = 8_000, 2_000
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read the text of a picture, or of each page of a TIFF file.
 
-    Its size is checked before anything is decoded. Of an animation the first picture is read;
-    what the file says about itself (place, camera) is not looked at.
+    Its size is checked before anything is decoded. Of an animation the first picture is read; what the file says about
+    itself (place, camera) is not looked at.
     """
     builder = DocumentBuilder(limits)
     with OcrEngine(limits) as recogniser:

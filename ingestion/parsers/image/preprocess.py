@@ -1,8 +1,8 @@
 """Pictures of text as cameras and scanners leave them: what makes them legible is done here.
 
-Tesseract reads a page that lies on its side, and one that is tilted by two degrees. It does not
-read one that is upside down (its guesses there look like words and would be found), one that is
-tilted by more, grain, the small letters of a screen or those of a poster.
+Tesseract reads a page that lies on its side, and one that is tilted by two degrees. It does not read one that is
+upside down (its guesses there look like words and would be found), one that is tilted by more, grain, the small
+letters of a screen or those of a poster.
 """
 
 import math
@@ -141,9 +141,8 @@ def _without_grain(image: Image.Image) -> Image.Image:
 def _straight(image: Image.Image) -> Image.Image:
     """Turned so that its lines run along it, if they clearly do not.
 
-    The angle is the one whose projection changes the most from row to row, or from column to
-    column where the page lies on its side: W. Postl, Detection of linear oblique structures and
-    skew scan in digitized documents, ICPR 1986.
+    The angle is the one whose projection changes the most from row to row, or from column to column where the page
+    lies on its side: W. Postl, Detection of linear oblique structures and skew scan in digitized documents, ICPR 1986.
     """
     small = image.reduce(max(1, max(image.size) // _TILT_SIDE))
     paper = _paper(small)

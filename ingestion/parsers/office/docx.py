@@ -127,8 +127,8 @@ _DEEPEST = 40
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .docx or .docm file; nothing in it is run, fetched or unpacked to disk.
 
-    Headings are told by style name in any of a dozen languages, or by outline level. Deleted and
-    hidden text is left out; footnotes and endnotes follow the body.
+    Headings are told by style name in any of a dozen languages, or by outline level. Deleted and hidden text is left
+    out; footnotes and endnotes follow the body.
     """
     builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:

@@ -37,9 +37,9 @@ _DEEPEST = 40
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read an .odt, .odp or .ods file; nothing in it is run, fetched or unpacked to disk.
 
-    Headings have their outline level. In presentations and spreadsheets a slide's or sheet's
-    number is the page of its elements; a sheet's name and a slide's title are level-1 headings.
-    Tables of contents, comments and deleted text are left out; footnotes follow the text.
+    Headings have their outline level. In presentations and spreadsheets a slide's or sheet's number is the page of its
+    elements; a sheet's name and a slide's title are level-1 headings. Tables of contents, comments and deleted text
+    are left out; footnotes follow the text.
     """
     with open_zip(path, limits) as archive:
         manifest = read_part(archive, _MANIFEST, limits)

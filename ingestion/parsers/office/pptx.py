@@ -28,9 +28,8 @@ _DEEPEST = 40
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .pptx, .pptm or .ppsx file; nothing in it is run, fetched or unpacked to disk.
 
-    A slide's number is the page of its elements, its title a level-1 heading; without a title its
-    first short text is. Speaker notes follow the slide's own text. Hidden slides are left out,
-    with a warning.
+    A slide's number is the page of its elements, its title a level-1 heading; without a title its first short text is.
+    Speaker notes follow the slide's own text. Hidden slides are left out, with a warning.
     """
     builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:

@@ -49,9 +49,9 @@ _DEEPEST = 5_000
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read an .rtf file; embedded objects, pictures and fields are not looked at.
 
-    Headings are told by outline level or style name. Text is read in the encoding of its font, so
-    that documents of older Chinese, Japanese and Korean programs come out right. Hidden and
-    deleted text, heads and feet are left out; footnotes follow the body.
+    Headings are told by outline level or style name. Text is read in the encoding of its font, so that documents of
+    older Chinese, Japanese and Korean programs come out right. Hidden and deleted text, heads and feet are left out;
+    footnotes follow the body.
     """
     content = path.read_bytes()
     if not content.startswith(_SIGNATURE):

@@ -23,9 +23,9 @@ class SheetRow:
 def add_tables(out: DocumentBuilder, title: str, rows: Iterable[SheetRow], *, page: int) -> None:
     """Add a sheet: its title as heading if it has any text, then its blocks of cells in order.
 
-    A blank row ends a block; so does a blank column between two blocks that each have a header.
-    A block without a header goes on under the header of the block above it, if its columns are
-    that block's. Lone cells, also those above a table, are paragraphs.
+    A blank row ends a block; so does a blank column between two blocks that each have a header. A block without a
+    header goes on under the header of the block above it, if its columns are that block's. Lone cells, also those
+    above a table, are paragraphs.
     """
     headers: list[SheetRow] = []
     is_titled = False

@@ -152,10 +152,9 @@ _MOST_MERGED = 100_000
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .xlsx or .xlsm file; no formula is computed, no macro run, no link followed.
 
-    A sheet's number is the page of its elements, its name a level-1 heading. Each block of filled
-    cells is a table, a lone cell a paragraph. Dates and percentages are written as the cell shows
-    them; a formula gives the value stored with it. A merged cell over several rows stands in each of
-    them. Hidden sheets are left out, with a warning.
+    A sheet's number is the page of its elements, its name a level-1 heading. Each block of filled cells is a table, a
+    lone cell a paragraph. Dates and percentages are written as the cell shows them; a formula gives the value stored
+    with it. A merged cell over several rows stands in each of them. Hidden sheets are left out, with a warning.
     """
     builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
@@ -253,8 +252,8 @@ def _unescaped(text: str) -> str:
 def _merged(archive: ZipFile, part: str) -> dict[str, int]:
     """The first cells of the merged ranges that have several rows, each with the last row.
 
-    They stand behind the rows, which are read one by one. To read all of the XML for them before
-    would take twice the time, to look through its bytes a hundredth.
+    They stand behind the rows, which are read one by one. To read all of the XML for them before would take twice the
+    time, to look through its bytes a hundredth.
     """
     labels: dict[str, int] = {}
     before = b""

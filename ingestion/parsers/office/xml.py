@@ -18,9 +18,8 @@ class _RootSeen(Exception):
 def read_xml(content: bytes | str) -> Element:
     """The root element of a part.
 
-    The prolog is read first and a document type refused there: with none, no entity can be
-    declared, and expat itself never loads anything from outside. Of text, what it says about its
-    encoding does not count.
+    The prolog is read first and a document type refused there: with none, no entity can be declared, and expat itself
+    never loads anything from outside. Of text, what it says about its encoding does not count.
 
     Raises:
         ParseFailure: ``unsafe_xml`` or ``corrupt_file``.

@@ -31,11 +31,10 @@ _SCANNED_SHARE = 0.1
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read the text layer of a PDF; scripts, attachments and actions are not looked at.
 
-    A line set in larger type than the body is a heading, its level the rank of its size. Lines
-    are joined to paragraphs across hyphens and pages; running heads, page numbers and lines of a
-    table of contents are left out. A table whose cells are drawn by rules is one. Each element
-    carries the page it starts on, and where in it later ones begin. Where text recognition is
-    installed, pages that are pictures are read by it.
+    A line set in larger type than the body is a heading, its level the rank of its size. Lines are joined to
+    paragraphs across hyphens and pages; running heads, page numbers and lines of a table of contents are left out. A
+    table whose cells are drawn by rules is one. Each element carries the page it starts on, and where in it later ones
+    begin. Where text recognition is installed, pages that are pictures are read by it.
     """
     pages = list(read_pages(path, limits.pages))
     if all(page.is_damaged for page in pages):

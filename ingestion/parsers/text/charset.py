@@ -168,8 +168,7 @@ def selectable_codecs() -> frozenset[str]:
 
 
 def selectable_codec(label: str) -> str | None:
-    """The codec that somebody names (``KOI8-R``, ``gbk``, ``Shift_JIS``); None for one that is not
-    choosable."""
+    """The codec that somebody names (``KOI8-R``, ``gbk``, ``Shift_JIS``); None for one that is not choosable."""
     if _LABEL.fullmatch(label) is None:
         return None
     try:
@@ -222,9 +221,9 @@ class _CodecReading:
 def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
     """Read bytes of unknown encoding.
 
-    Order: byte order mark, UTF-16/32 by the place of control codes, strict UTF-8, the declared
-    encoding, ISO 2022, then the cheapest of 25 encodings where a character costs the bits its
-    frequency in the encoding's languages gives it.
+    Order: byte order mark, UTF-16/32 by the place of control codes, strict UTF-8, the declared encoding, ISO 2022,
+    then the cheapest of 25 encodings where a character costs the bits its frequency in the encoding's languages gives
+    it.
 
     Args:
         declared: What the file says of itself (an HTML ``meta``), believed if all bytes fit.
@@ -383,9 +382,9 @@ def control_share(data: bytes) -> float:
 def wide_form(data: bytes) -> str | None:
     """The codec of UTF-16 or UTF-32 text without a mark, or None.
 
-    Such text has control codes: as high bytes of alphabets, digits and blanks, and here and
-    there as low bytes of ideographs. A text with stray NULs is UTF-8 and has them on both sides;
-    other data does not decode to characters in use.
+    Such text has control codes: as high bytes of alphabets, digits and blanks, and here and there as low bytes of
+    ideographs. A text with stray NULs is UTF-8 and has them on both sides; other data does not decode to characters in
+    use.
     """
     sample = data[:_UNICODE_FORMS_SAMPLE]
     if control_share(sample) < _WIDE_CONTROLS:

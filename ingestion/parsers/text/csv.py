@@ -25,8 +25,8 @@ _NUMBER = re.compile(r"[-+(]?[$€£¥]?[\d.,\s:/%-]*\d[\d.,\s:/%)-]*$")
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read comma-, tab-, semicolon- or bar-separated values of any encoding.
 
-    Each table element holds the header line and rows of about a thousand characters. Without a
-    header (its first row holds numbers or blanks) it holds rows only.
+    Each table element holds the header line and rows of about a thousand characters. Without a header (its first row
+    holds numbers or blanks) it holds rows only.
     """
     decoded = decode(path.read_bytes())
     text = clean(decoded.text)

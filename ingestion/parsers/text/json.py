@@ -25,8 +25,8 @@ class Members(tuple[tuple[str, object], ...]):
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read one JSON value; each scalar becomes a line such as ``users[0].name: Ada``.
 
-    Numbers stay as written. Blocks hold about a thousand characters and end, if they can, where a
-    top-level member or item ends.
+    Numbers stay as written. Blocks hold about a thousand characters and end, if they can, where a top-level member or
+    item ends.
     """
     decoded = decode(path.read_bytes())
     builder = DocumentBuilder(limits)

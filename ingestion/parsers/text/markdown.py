@@ -30,9 +30,9 @@ _CONTAINERS = frozenset({"bullet_list_open", "ordered_list_open"})
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read Markdown of any encoding.
 
-    Links give their text, images their alternative text, list items keep their marker. Front
-    matter gives its title as level-1 heading if the document has none, and a paragraph. A document
-    nested beyond bounds is read as plain text, with the warning ``simplified``.
+    Links give their text, images their alternative text, list items keep their marker. Front matter gives its title as
+    level-1 heading if the document has none, and a paragraph. A document nested beyond bounds is read as plain text,
+    with the warning ``simplified``.
     """
     decoded = decode(path.read_bytes())
     front, body = split_front_matter(clean(decoded.text))

@@ -34,9 +34,9 @@ _DEEPEST = 250
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read XML of any vocabulary and encoding; nothing is included, resolved or fetched.
 
-    Elements with text between their children are paragraphs, short ``title`` elements headings at
-    their depth, records with the same fields a table; other values become lines such as
-    ``server.port: 80``. A document type or an inclusion is refused as ``unsafe_xml``.
+    Elements with text between their children are paragraphs, short ``title`` elements headings at their depth, records
+    with the same fields a table; other values become lines such as ``server.port: 80``. A document type or an
+    inclusion is refused as ``unsafe_xml``.
     """
     data = path.read_bytes()
     match = _DECLARED.search(data[:1024])

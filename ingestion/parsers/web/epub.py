@@ -23,8 +23,8 @@ _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read an .epub file; scripts are not run and nothing is fetched or unpacked to disk.
 
-    Chapters come in the order of the book's spine; its generated table of contents is left out.
-    An e-book whose chapters are encrypted (digital rights management) is ``password_protected``.
+    Chapters come in the order of the book's spine; its generated table of contents is left out. An e-book whose
+    chapters are encrypted (digital rights management) is ``password_protected``.
     """
     builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:

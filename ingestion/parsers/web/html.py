@@ -34,9 +34,9 @@ _ASIDES = frozenset({"note", "tip", "important", "caution", "warning", "admoniti
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a page; navigation, scripts, styles and hidden parts are left out.
 
-    Manuals made by DocBook, Publican, Sphinx and Texinfo are read without their headers and
-    footers. A page that has nothing beside navigation (a table of contents) keeps it. The page's
-    ``<title>`` is its level-1 heading where the body has no ``<h1>``.
+    Manuals made by DocBook, Publican, Sphinx and Texinfo are read without their headers and footers. A page that has
+    nothing beside navigation (a table of contents) keeps it. The page's ``<title>`` is its level-1 heading where the
+    body has no ``<h1>``.
     """
     decoded = decode_page(path.read_bytes())
     builder = read(decoded.text, limits)

@@ -53,8 +53,7 @@ def build_tree(text: str) -> LexborHTMLParser:
     """The tree of a page.
 
     Raises:
-        ParseFailure: ``too_complex`` for elements nested more than a thousand deep or with
-            thousands of attributes.
+        ParseFailure: ``too_complex`` for elements nested more than a thousand deep or with thousands of attributes.
     """
     text = _with_end_tags(text)
     for tag in text.split(">"):

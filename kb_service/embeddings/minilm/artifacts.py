@@ -88,9 +88,8 @@ def is_prepared(folder: Path) -> bool:
 def prepare(cache_dir: Path, backend: Backend) -> Path:
     """Return the folder with the converted model, converting first where it is missing.
 
-    The conversion runs in a child process, so that torch (half a gigabyte) never enters this
-    one, and into a folder of its own that is renamed when complete: processes that race each
-    make one, and all but the first throw theirs away.
+    The conversion runs in a child process, so that torch (half a gigabyte) never enters this one, and into a folder of
+    its own that is renamed when complete: processes that race each make one, and all but the first throw theirs away.
 
     Raises:
         EngineUnavailable: The conversion failed; its traceback is on stderr.

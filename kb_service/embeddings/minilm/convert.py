@@ -27,8 +27,8 @@ _FIRST_WORD, _CLS, _SEP = 1000, 101, 102
 class _LastHiddenState(torch.nn.Module):
     """The model with token types fixed to 0 and the padding mask already additive.
 
-    Handed a two-dimensional mask, transformers traces a mask builder with data-dependent
-    branches into the graph; the four-dimensional one passes through untouched.
+    Handed a two-dimensional mask, transformers traces a mask builder with data-dependent branches into the graph; the
+    four-dimensional one passes through untouched.
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
@@ -90,8 +90,8 @@ def _save_quantised(model: BertModel, target: Path) -> None:
 def _ranges(model: BertModel) -> dict[str, Floats]:
     """How large the channels of each dense layer's input are, by the layer's name.
 
-    Seen on random tokens: cosines to float32 were as with ranges seen on English paragraphs
-    (docs/decisions/0067), and nobody's language is favoured.
+    Seen on random tokens: cosines to float32 were as with ranges seen on English paragraphs (docs/decisions/0067), and
+    nobody's language is favoured.
     """
     ranges: dict[str, Floats] = {}
 

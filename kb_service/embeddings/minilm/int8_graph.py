@@ -1,9 +1,8 @@
 """The model as a graph for ONNX Runtime whose layers multiply 8-bit integers.
 
-What goes into a product is brought to 8 bits with a scale for each token or with one that is known
-before, so that no text's vector depends on the others in its batch. Inputs whose channels differ
-much are smoothed before (Xiao et al., "SmoothQuant", arXiv:2211.10438, section 4). See
-docs/decisions/0067 and 0076.
+What goes into a product is brought to 8 bits with a scale for each token or with one that is known before, so that no
+text's vector depends on the others in its batch. Inputs whose channels differ much are smoothed before (Xiao et al.,
+"SmoothQuant", arXiv:2211.10438, section 4). See docs/decisions/0067 and 0076.
 """
 
 # onnx is untyped where it is called here.
@@ -185,8 +184,8 @@ class _Graph:
 def quantise(weights: Floats) -> tuple[NDArray[np.int8], Floats]:
     """A layer's weights in 8 bits, as finely as no sum of a pair overflows.
 
-    Without VNNI the products of inputs 2i and 2i + 1 are added up in 16 bits, each at most 255
-    times a weight. Only weights of one sign add up.
+    Without VNNI the products of inputs 2i and 2i + 1 are added up in 16 bits, each at most 255 times a weight. Only
+    weights of one sign add up.
 
     Args:
         weights: (outputs, inputs), an even number of inputs.
@@ -230,8 +229,8 @@ class _GraphEncoder:
     def _says_alone(self, alone_from: int) -> str:
         """Whether it is a long text without padding.
 
-        A short one may be padded in one batch and not in the next. The two ways of attention round
-        differently, and a text's vector must not depend on what else there is.
+        A short one may be padded in one batch and not in the next. The two ways of attention round differently, and a
+        text's vector must not depend on what else there is.
         """
         graph = self.graph
         is_long = graph.node("Greater", self._length, graph.constant([alone_from]))
@@ -301,8 +300,8 @@ def save_quantised(
 
     Args:
         weights: by the names of ``BertModel``.
-        ranges: the largest magnitude of each input channel, (width,), by the name of the dense
-            layer that it goes into; for ``attention.self.query`` and ``intermediate.dense``.
+        ranges: the largest magnitude of each input channel, (width,), by the name of the dense layer that it goes
+            into; for ``attention.self.query`` and ``intermediate.dense``.
     """
     encoder = _GraphEncoder(shape, weights, ranges)
     last = encoder.last_hidden_state()

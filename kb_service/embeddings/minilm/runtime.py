@@ -44,8 +44,8 @@ class Backend(StrEnum):
     def length_step(self) -> int:
         """Lengths are padded to multiples of this.
 
-        OpenVINO builds its kernels per shape: with steps of 8 a query nearly always finds them
-        built (p50 2.5 to 1.7 ms). ONNX Runtime has no such cost, there padding only adds work.
+        OpenVINO builds its kernels per shape: with steps of 8 a query nearly always finds them built (p50 2.5 to 1.7
+        ms). ONNX Runtime has no such cost, there padding only adds work.
         """
         return 8 if self.is_openvino else 1
 
@@ -53,10 +53,9 @@ class Backend(StrEnum):
     def batch_tokens(self) -> int:
         """Padded tokens of one batch, which one thread encodes, and for which a question waits.
 
-        ONNX Runtime: fewer cost as much a token down to 192; with 1,024 the layers' outputs no
-        longer fit a core's cache: 132 and 118 passages a second. AMX multiplies sixteen rows at a
-        time: in calls of 64 passages 256 tokens give 232 passages a second, 512 give 254 and 768,
-        for which a question would wait half as long again, 264.
+        ONNX Runtime: fewer cost as much a token down to 192; with 1,024 the layers' outputs no longer fit a core's
+        cache: 132 and 118 passages a second. AMX multiplies sixteen rows at a time: in calls of 64 passages 256 tokens
+        give 232 passages a second, 512 give 254 and 768, for which a question would wait half as long again, 264.
         """
         return 512 if self.is_openvino else 256
 
@@ -143,10 +142,9 @@ _Item = TypeVar("_Item")
 class PerThreadPool(Generic[_Item]):
     """Hands each thread its own of several items, as long as there are enough.
 
-    Of two threads in one session of ONNX Runtime each is given memory that the other one's core
-    still has in its cache: 120 passages a second instead of 158, in about every second process
-    (docs/decisions/0076). A thread that finds its item in use changes to the one that fewest use,
-    and keeps to that.
+    Of two threads in one session of ONNX Runtime each is given memory that the other one's core still has in its
+    cache: 120 passages a second instead of 158, in about every second process (docs/decisions/0076). A thread that
+    finds its item in use changes to the one that fewest use, and keeps to that.
 
     Args:
         items: one for each lane; at least one.
@@ -181,8 +179,8 @@ _READ_ONLY = "r--"
 def release_mapped_pages(file: Path) -> None:
     """Drop this process's pages of a file that is mapped read-only (Linux; elsewhere nothing).
 
-    OpenVINO reads the float32 weights once, to convert them, and keeps the file mapped: 85 MB that
-    count as this process's. A page that is read again after all comes back from the file.
+    OpenVINO reads the float32 weights once, to convert them, and keeps the file mapped: 85 MB that count as this
+    process's. A page that is read again after all comes back from the file.
     """
     listing = Path("/proc/self/maps")
     if not listing.exists():
