@@ -229,8 +229,8 @@ class UploadService:
                 results = await apply_uploads(work, target.principal, knowledge_base, uploads, quota_bytes=quota)
         except AgentexError as error:
             if isinstance(error, _WITHOUT_A_ROW):
-                # Here no row can have been written; after any other failure one may have been, and
-                # a file that has none is the sweeper's.
+                # Here no row can have been written; after any other failure one may have been, and a file that has
+                # none is the sweeper's.
                 await self._delete_files(upload.file.storage_key for upload in uploads)
             return [error] * len(uploads)
         await self._delete_files(_spare_keys(uploads, results))

@@ -11,8 +11,7 @@ from kb_service.work_queue import leases
 from kb_service.work_queue.batching import BatchPolicy, acquire_batch
 from kb_service.work_queue.leases import Lease
 
-# A batch takes about as long as one document of some pages, so it delays nobody, and it fills the
-# encoder's batches.
+# A batch takes about as long as one document of some pages, so it delays nobody, and it fills the encoder's batches.
 _BATCH_POLICY = BatchPolicy(
     # Parsed in milliseconds, whatever is in them.
     media_types=("text/plain", "text/markdown"),

@@ -25,8 +25,7 @@ _BY_NAME = {
     "dockerfile": ".sh",
     "makefile": ".sh",
 }
-# Beginnings of files that are never text and that no parser reads; the value is the word for the
-# details.
+# Beginnings of files that are never text and that no parser reads; the value is the word for the details.
 _FOREIGN = (
     (b"\x1f\x8b", "gzip"),
     (b"\xfd7zXZ\x00", "xz"),

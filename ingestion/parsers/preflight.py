@@ -25,8 +25,8 @@ _LONGEST_COMMENT = 65_535
 # Names of some hundred bytes each; a directory is read into memory as a whole.
 _DIRECTORY_BYTES = 4 * 2**20
 _LARGE_COUNT, _LARGE_SIZE = 2**16 - 1, 2**32 - 1
-# What bad bytes raise: bzip2 gives no number, a place before the file's start is no argument. Any
-# other is about a disk.
+# What bad bytes raise: bzip2 gives no number, a place before the file's start is no argument. Any other is about a
+# disk.
 ERRNO_OF_DAMAGE = (None, errno.EINVAL)
 
 
@@ -135,8 +135,8 @@ def check_text(file: IO[bytes], limits: ParseLimits) -> None:
 
 # WebP is not among them: its header is read by a library in C, which belongs in the sandbox.
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
-# Headers stand in front, after a camera's remarks; a whole file may be made of remarks that take
-# seconds to go through.
+# Headers stand in front, after a camera's remarks; a whole file may be made of remarks that take seconds to go
+# through.
 _HEAD_BYTES = 256 * 1024
 DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, StructError)
 """What bad bytes raise in Pillow, those of a header that is not over among them."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 # A label that rows share is short; what is longer is said once.
 _LONGEST_LABEL = 200
-# A few bytes of markup must not become a flood: columns of one cell, columns that reach down at a
-# time, and characters of all labels that are repeated in one table.
+# A few bytes of markup must not become a flood: columns of one cell, columns that reach down at a time, and characters
+# of all labels that are repeated in one table.
 _MOST_COLUMNS = 100
 _MOST_HANGING = 100
 _MOST_REPEATED = 1_000_000

@@ -13,8 +13,8 @@ from kb_service.text.token_counter import TokenCounter, Word, characters
 _SENTENCE_ENDS = frozenset(".!?;。！？；…｡")
 _CLOSINGS = "\"'”’)]」』）】》〉〕"
 _LONGEST_CLOSING = 16
-# Borders stand behind a sign or at a line feed: there the tokenizer ends a word as well, so that
-# units' token counts add up. The look-behind keeps a run of dots linear.
+# Borders stand behind a sign or at a line feed: there the tokenizer ends a word as well, so that units' token counts
+# add up. The look-behind keeps a run of dots linear.
 _BLANK_LINE = r"(?P<opens>\n[^\S\n]*\n\s*)"
 _ENGLISH_END = r"(?<![.!?;])[.!?;]++[\"'”’)\]]*+(?=\s)"
 _CHINESE_END = r"[。！？；…｡]+[”’」』）】》〉〕]*"

@@ -29,8 +29,8 @@ def _with_id(
     return run
 
 
-# Every part of the work has a limit of its own, and what is cut off here begins anew: this only
-# must be longer than several of the largest documents on a slow machine.
+# Every part of the work has a limit of its own, and what is cut off here begins anew: this only must be longer than
+# several of the largest documents on a slow machine.
 _INGEST_SECONDS = 24 * 3600
 
 JOBS: tuple[QueueJob, ...] = (

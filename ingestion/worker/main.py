@@ -177,8 +177,8 @@ async def _listen(context: WorkerContext, redis: Redis) -> None:
 
 
 async def _reconcile(context: WorkerContext) -> None:
-    # Jobs written before any worker ran, such as a first start's documents, have nobody else to
-    # push them: no grace period.
+    # Jobs written before any worker ran, such as a first start's documents, have nobody else to push them: no grace
+    # period.
     await _run_safely(lambda: context.queue.sweep(grace=timedelta(0)))
     await _repeat(context.settings.reconcile_seconds, lambda: _reconcile_once(context))
 

@@ -42,8 +42,8 @@ DEFAULT = EmbeddingModel("all-MiniLM-L6-v2", 384, _ENGLISH, 256, served=True)
 
 _BGE_EN = "Represent this sentence for searching relevant passages: "
 _BGE_ZH = "为这个句子生成表示以用于检索相关文章："
-# Names that seeds, clients and copied configuration ask for: known, so that the caller can go
-# on with the default and say so, where a misspelt name has to be refused.
+# Names that seeds, clients and copied configuration ask for: known, so that the caller can go on with the default and
+# say so, where a misspelt name has to be refused.
 _KNOWN = (
     EmbeddingModel("all-mpnet-base-v2", 768, _ENGLISH, 384),
     EmbeddingModel("bge-large-en-v1.5", 1024, _ENGLISH, 512, _BGE_EN),

@@ -48,11 +48,11 @@ def join_vectors(replies: Sequence[EmbedReply], dimension: int) -> Vectors:
     return np.frombuffer(data, dtype=FLOAT32).astype(np.float32).reshape(-1, dimension)
 
 
-# One request keeps the engine busy for about two seconds with the model that comes with Agentex, and
-# gives it enough texts to sort by length.
+# One request keeps the engine busy for about two seconds with the model that comes with Agentex, and gives it enough
+# texts to sort by length.
 _MOST_TEXTS = 256
-# A large model takes seconds for each passage, and several documents share its time: what goes into
-# a request is to be answered in a sixth of its time limit.
+# A large model takes seconds for each passage, and several documents share its time: what goes into a request is to be
+# answered in a sixth of its time limit.
 _FIRST_CHARACTERS = 48_000
 _REQUEST_SECONDS = INGEST_SECONDS / 6
 

@@ -15,8 +15,8 @@ from core.errors.server import EmbeddingModelUnusable
 from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
 
-# Of one step: a question, whatever model it is for, waits for the step under way. Long passages take
-# as long one by one as together; the model of a usual size has two of them in a third of a second.
+# Of one step: a question, whatever model it is for, waits for the step under way. Long passages take as long one by
+# one as together; the model of a usual size has two of them in a third of a second.
 _BATCH = 8
 _BATCH_CHARACTERS = 4_000
 _MAX_PIECES = 16

@@ -39,8 +39,7 @@ from kb_service.vector_index.engine_index import (
 )
 from kb_service.vector_index.protocol import DocumentFilter, HybridHits
 
-# A question of so many characters is encoded in ten milliseconds; the index gives so many hits of
-# each leg in two.
+# A question of so many characters is encoded in ten milliseconds; the index gives so many hits of each leg in two.
 _ORDINARY_CHARACTERS = 500
 _ORDINARY_DEPTH = 200
 

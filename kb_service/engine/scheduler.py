@@ -302,8 +302,8 @@ class FairQueue(Generic[_Work]):
 
 _PATIENCE_SECONDS = 0.02
 _REST_SECONDS = 1.0
-# Where many search without end, documents still get on: by a step, of some milliseconds most often,
-# ten times a second, and by a tenth of the time where a model's steps are long.
+# Where many search without end, documents still get on: by a step, of some milliseconds most often, ten times a
+# second, and by a tenth of the time where a model's steps are long.
 _LONGEST_PASSED_OVER_SECONDS = 0.1
 _INTERACTIVE_SHARE = 9
 
@@ -384,8 +384,7 @@ class Scheduler:
             self._last_work = time.monotonic()
 
     def _do_at_once(self, steps: JobSteps) -> object:
-        # The event loop does nothing else meanwhile, so that the thread stays idle, and the shards
-        # have one owner.
+        # The event loop does nothing else meanwhile, so that the thread stays idle, and the shards have one owner.
         self._interactive_load.touch()
         try:
             return _step(steps, True).value

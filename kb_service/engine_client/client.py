@@ -33,8 +33,8 @@ from kb_service.engine_client.protocol import (
 _HEALTH_SECONDS = 2.0
 # How long a call waits for a socket to appear: a supervisor restarts a dead engine in less.
 _CONNECT_SECONDS = 2.5
-# An engine that is busy, or still loading, says so at once. Who asks a question and hears nothing
-# for so long asks that, and gives up on one that is silent: within three seconds in all.
+# An engine that is busy, or still loading, says so at once. Who asks a question and hears nothing for so long asks
+# that, and gives up on one that is silent: within three seconds in all.
 _DOUBT_SECONDS = 1.5
 _LIFE_SECONDS = 1.0
 _RETRY_SECONDS = 0.05

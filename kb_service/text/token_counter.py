@@ -21,8 +21,8 @@ _LONGEST_WORD = 100
 _PART = 16
 # No punctuation has a higher code.
 _LAST_SIGN = 0x20000
-# What BERT's tokenizers read in one way only: letters and digits of ASCII make words, each other
-# character is a word of its own.
+# What BERT's tokenizers read in one way only: letters and digits of ASCII make words, each other character is a word
+# of its own.
 _PLAIN = re.compile(r"[\t\n\r -~‘’“”–—…]*+")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
 # What is longer hardly comes again.

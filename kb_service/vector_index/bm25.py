@@ -13,8 +13,8 @@ _NUMBER = "agentexnumber"
 
 @lru_cache(maxsize=1)
 def _bm25() -> qdrant_edge.Bm25:
-    # Only the tokenizer differs from the defaults: the default one finds no Chinese word
-    # (R@5 .16 instead of .99), and language="chinese" loses English stemming.
+    # Only the tokenizer differs from the defaults: the default one finds no Chinese word (R@5 .16 instead of .99), and
+    # language="chinese" loses English stemming.
     return qdrant_edge.Bm25(qdrant_edge.Bm25Config(tokenizer=qdrant_edge.TokenizerType.Multilingual))
 
 
@@ -31,8 +31,8 @@ def encode_query(text: str) -> SparseVector:
 def _readable(text: str) -> str:
     # Lone surrogates (from broken JSON or PDF text) can't cross into Rust.
     clean = text.encode("utf-8", "replace").decode("utf-8")
-    # The tokenizer passes over numbers, which years, paragraphs and error codes are asked for by.
-    # Behind the text, so that everything else gives the terms that it would give without them.
+    # The tokenizer passes over numbers, which years, paragraphs and error codes are asked for by. Behind the text, so
+    # that everything else gives the terms that it would give without them.
     return " ".join([clean, *(f"{_NUMBER}{number}" for number in numbers(clean))])
 
 

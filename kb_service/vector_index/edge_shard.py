@@ -61,8 +61,7 @@ from kb_service.vector_index.protocol import (
     check_query,
 )
 
-# An update holds Python's interpreter lock: writing 256 points takes about 10 ms, deleting 2,000
-# about 7 ms.
+# An update holds Python's interpreter lock: writing 256 points takes about 10 ms, deleting 2,000 about 7 ms.
 _POINTS_PER_UPDATE = 256
 _POINTS_PER_DELETION = 2000
 _PAGE = 2000
@@ -134,8 +133,7 @@ class Shard:
             requests[DENSE] = self._request(nearest, scope, depth, None)
         if kb_ids and sparse is not None and sparse.indices:
             nearest = Query.Nearest(_edge_sparse(sparse), using=BM25)
-            # IDF over what the query may see: measured equal to a shard of their own,
-            # for .07 ms.
+            # IDF over what the query may see: measured equal to a shard of their own, for .07 ms.
             idf = SearchParams(idf=IdfParams(corpus=corpus))
             requests[BM25] = self._request(nearest, scope, depth, idf)
         if not requests:

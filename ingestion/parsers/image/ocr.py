@@ -211,8 +211,8 @@ def _load_engine(library: ModuleType) -> Any:  # noqa: ANN401 - the library has 
     if not languages:
         raise ParseFailure(FailureReason.RECOGNITION_MISSING, "language data")
     engine = library.PyTessBaseAPI(path=str(folder), lang="+".join(languages))
-    # The binding sends remarks to /dev/null, which a sandboxed process may not open; it would crash
-    # at the first. Its standard error is shut already.
+    # The binding sends remarks to /dev/null, which a sandboxed process may not open; it would crash at the first. Its
+    # standard error is shut already.
     engine.SetVariable("debug_file", "")
     return engine
 

@@ -19,8 +19,8 @@ from ingestion.parsers.sandbox.progress import track_progress
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
 _MOST_DPI = 10_000
-# Pixels; of a picture that is too long for the recogniser, such as of a whole chat, a part, and where
-# in it a row without letters is looked for.
+# Pixels; of a picture that is too long for the recogniser, such as of a whole chat, a part, and where in it a row
+# without letters is looked for.
 _STRIP, _STRIP_END = 8_000, 2_000
 
 

@@ -15,15 +15,15 @@ from ingestion.parsers.image.ocr import MAX_SIDE, SURE_CONFIDENCE, GreyImage, Oc
 
 # Percent; with less something is wrong with the picture.
 _GOOD = 90.0
-# Pixels. Measured with Chinese and English text: of lines of 14 to 50 pixels more than 99 % of the
-# letters are read, of 10 pixels 96 %, of 70 95 %, of 100 78 %.
+# Pixels. Measured with Chinese and English text: of lines of 14 to 50 pixels more than 99 % of the letters are read,
+# of 10 pixels 96 %, of 70 95 %, of 100 78 %.
 _LEAST_LINE, _BEST_LINE, _MOST_LINE = 16, 30, 50
 _MOST_FACTOR = 2.0
 _SMALL = 2_000
 # Of what a picture is made here: twice what one may have that is uploaded.
 _MOST_PIXELS = 100_000_000
-# Grain is everywhere, type leaves margins and gaps: how far pixels are from the middle of their
-# neighbours, as the mean of a tile. The least of ten tiles has 0 on paper, and 4 and more in grain.
+# Grain is everywhere, type leaves margins and gaps: how far pixels are from the middle of their neighbours, as the
+# mean of a tile. The least of ten tiles has 0 on paper, and 4 and more in grain.
 _GRAIN, _TILE, _OF_TILES = 3, 8, 0.1
 _SAMPLE = 1_000
 # Pixels; takes away grain that Tesseract reads nothing in, and no letter of fifteen pixels.

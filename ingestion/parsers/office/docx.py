@@ -117,8 +117,7 @@ def _number(node: Element | None) -> int | None:
 _DOCUMENT = "word/document.xml"
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 _SEPARATORS = frozenset({"separator", "continuationSeparator", "continuationNotice"})
-# Parts of a paragraph that are no text of it, a second rendering of the same text, or the readings
-# of characters.
+# Parts of a paragraph that are no text of it, a second rendering of the same text, or the readings of characters.
 _SKIPPED = frozenset({"pPr", "rPr", "del", "moveFrom", "instrText", "delText", "Fallback", "txbxContent", "rt"})
 _TRANSPARENT = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag", "body"})
 _DEEPEST = 40

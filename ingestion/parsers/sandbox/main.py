@@ -26,8 +26,8 @@ from ingestion.parsers.sandbox.protocol import (
 )
 from ingestion.parsers.text.charset import forced_codec, is_valid_text, selectable_codecs
 
-# Share of a parse's time. A parse that uses so much processor time was not held up by others, so a
-# second attempt is of no use.
+# Share of a parse's time. A parse that uses so much processor time was not held up by others, so a second attempt is
+# of no use.
 _PROCESSOR_SHARE = 0.9
 # How JSON or XML fails that is read in another encoding than its own.
 _OF_WRONG_TEXT = frozenset({FailureReason.CORRUPT_FILE, FailureReason.EMPTY_TEXT})

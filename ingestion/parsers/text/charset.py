@@ -125,8 +125,8 @@ _ODD = {
     _Script.ALPHABET: re.compile(r"[A-Za-z][^\W\x00-\x7f]|[^\W\x00-\x7f][A-Za-z]"),
     _Script.ACCENTS: re.compile(r"[^\W\x00-\x7f]{3}"),
 }
-# From likely to unlikely in a Chinese and English product: each place costs one bit. Named as
-# ``selectable_codec`` names them.
+# From likely to unlikely in a Chinese and English product: each place costs one bit. Named as ``selectable_codec``
+# names them.
 _CANDIDATES = (
     ("gb18030", SIMPLIFIED, _Script.IDEOGRAPHS),
     ("gb18030", TRADITIONAL, _Script.IDEOGRAPHS),

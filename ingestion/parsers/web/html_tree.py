@@ -15,14 +15,14 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 # Elements that have no end tag, or that the next one of their kind ends.
 _VOID = _names("area base br col embed hr img input link meta param source track wbr")
 _UNNESTED = _VOID | _names("p li dt dd tr td th thead tbody tfoot option optgroup a html head body")
-# Tree building walks the stack of open elements, and a tag's attributes for each new one:
-# without bounds, depth and number make it quadratic.
+# Tree building walks the stack of open elements, and a tag's attributes for each new one: without bounds, depth and
+# number make it quadratic.
 _DEEPEST = 1_000
 _MOST_ATTRIBUTES = 2_000
 _LONGEST_MARK = 6
 
-# How XML writes what is empty. HTML passes over the slash: all that follows ``<title/>`` would be
-# the title, and all that follows ``<div hidden="hidden"/>`` hidden. Only drawings are XML there too.
+# How XML writes what is empty. HTML passes over the slash: all that follows ``<title/>`` would be the title, and all
+# that follows ``<div hidden="hidden"/>`` hidden. Only drawings are XML there too.
 _EMPTY = re.compile(r"<([A-Za-z][\w:.-]*+)(\s[^<>]*)?/>")
 _XML = re.compile(r"\s*<\?xml\b|<html\b[^>]{0,500}\bxmlns\s*=", re.IGNORECASE)
 _XML_HEAD = 4096

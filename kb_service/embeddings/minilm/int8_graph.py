@@ -24,15 +24,15 @@ Floats = NDArray[np.float32]
 _MICROSOFT = "com.microsoft"  # the domain of ONNX Runtime's own operators
 _OPSETS = (("", 21), (_MICROSOFT, 1))
 _IR_VERSION = 10
-# GELU is never below -0.16997, its approximation by tanh never below -0.17004 (Hendrycks and
-# Gimpel, arXiv:1606.08415).
+# GELU is never below -0.16997, its approximation by tanh never below -0.17004 (Hendrycks and Gimpel,
+# arXiv:1606.08415).
 _GELU_FLOOR = -0.1701
 _LARGEST = 127
 # A processor without VNNI adds two products of an unsigned and a signed byte up in 16 bits.
 _LARGEST_PAIR = 128
 _TINY = 1e-9
-# How much of the differences between an input's channels goes into the weights: the alpha of
-# SmoothQuant. With .5 the cosines to float32 were lower, with .7 on English (docs/decisions/0076).
+# How much of the differences between an input's channels goes into the weights: the alpha of SmoothQuant. With .5 the
+# cosines to float32 were lower, with .7 on English (docs/decisions/0076).
 _SMOOTHING = 0.6
 
 
