@@ -1,4 +1,4 @@
-"""Catalog of the embedding models that are known by name."""
+"""Catalog of the supported embedding models."""
 
 from dataclasses import dataclass, replace
 
@@ -16,15 +16,15 @@ _DEFAULT_WINDOW = 512
 
 @dataclass(frozen=True)
 class EmbeddingModel:
-    """What a model can do: the one entry that fusion, splitters, indexes and encoders read.
+    """A model's properties, as fusion, splitters, indexes and encoders read them.
 
     Args:
         languages: ISO 639-1 codes it was trained for.
-        window_tokens: longest text it reads at once, its special tokens included.
-        query_prefix: what it was trained to see in front of a question.
+        window_tokens: maximum input length, special tokens included.
+        query_prefix: the prefix of queries that it was trained with.
         served: whether this installation can run it.
-        source: where it comes from; None for the built-in one.
-        shortened: whether ``dimension`` is not the model's own, which an endpoint must be told.
+        source: None for the built-in model.
+        shortened: ``dimension`` is not the model's own and must be sent to an endpoint.
     """
 
     name: str
@@ -62,13 +62,10 @@ _BY_NAME = {model.name.lower(): model for model in _KNOWN}
 
 
 def served_models(settings: Settings | None = None) -> list[EmbeddingModel]:
-    """The models this installation can run, the default first.
-
-    Args:
-        settings: name those beside the built-in one; by default this process's.
+    """The models this installation can run, the default first; by default of this process's settings.
 
     Raises:
-        UnusableSetting: ``AGENTEX_EMBEDDING_MODELS`` leaves out what nobody else knows.
+        UnusableSetting: ``AGENTEX_EMBEDDING_MODELS`` omits a required value.
     """
     return [DEFAULT, *(_configured(entry) for entry in (settings or get_settings()).embedding_models)]
 
@@ -77,7 +74,7 @@ def resolve(name: str) -> EmbeddingModel:
     """The model of this name; case and an organisation in front (``BAAI/bge-m3``) do not matter.
 
     Raises:
-        UnknownEmbeddingModel: Nobody knows this name; the details list the served ones.
+        UnknownEmbeddingModel: its details list the served ones.
     """
     key = _key(name)
     ours = {model.name.lower(): model for model in served_models()}

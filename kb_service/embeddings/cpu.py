@@ -12,8 +12,8 @@ class Processor:
     """A processor as the Linux kernel describes it.
 
     Args:
-        vendor: e.g. ``GenuineIntel``; empty where the kernel can't be asked.
-        flags: its instruction sets by the kernel's names.
+        vendor: e.g. ``GenuineIntel``; empty if unknown.
+        flags: instruction sets by the kernel's names.
     """
 
     vendor: str
@@ -35,12 +35,12 @@ class Processor:
 
     @property
     def is_fast_in_int8(self) -> bool:
-        """Whether it multiplies 8-bit integers faster than float32: AVX2 and what came after."""
+        """Whether it multiplies 8-bit integers faster than float32: AVX2 and later."""
         return "avx2" in self.flags
 
 
 def detect_processor(listing: Path = Path("/proc/cpuinfo")) -> Processor:
-    """This machine's; without a vendor and flags where it is not Linux."""
+    """This machine's processor; without vendor and flags outside Linux."""
     facts: dict[str, str] = {}
     if platform.system() == "Linux" and listing.exists():
         for line in listing.read_text(encoding="utf-8", errors="replace").splitlines():

@@ -14,10 +14,7 @@ from kb_service.engine_client.protocol import FLOAT32, INGEST_SECONDS, QUERY_SEC
 
 
 class EmbedRequest(WireMessage):
-    """Texts to encode; queries go first and are cut, passages are encoded whole.
-
-    Passages of different accounts get equal shares of the encoder.
-    """
+    """Texts to encode; queries are cut and have priority, passages are encoded whole and share time by account."""
 
     model: str
     account: str = ""
@@ -26,7 +23,6 @@ class EmbedRequest(WireMessage):
 
     @property
     def is_passage(self) -> bool:
-        """Whether the texts are to be indexed."""
         return self.role == "passage"
 
 
@@ -38,7 +34,7 @@ class EmbedReply(WireMessage):
 
 
 def pack_vectors(vectors: Vectors) -> EmbedReply:
-    """Put a matrix on the wire."""
+    """Serialise a matrix."""
     return EmbedReply(dimension=vectors.shape[1], data=vectors.astype(FLOAT32).tobytes())
 
 
@@ -58,7 +54,7 @@ _REQUEST_SECONDS = INGEST_SECONDS / 6
 
 
 class EngineEncoder:
-    """An ``Encoder`` whose work is done by the engine process."""
+    """An ``Encoder`` that runs in the engine process."""
 
     def __init__(self, engine: EngineClient, model: EmbeddingModel) -> None:
         self._engine = engine
@@ -67,21 +63,18 @@ class EngineEncoder:
 
     @property
     def name(self) -> str:
-        """The model's name."""
         return self._model.name
 
     @property
     def dimension(self) -> int:
-        """Length of one vector."""
         return self._model.dimension
 
     @property
     def languages(self) -> frozenset[str]:
-        """ISO 639-1 codes the model was trained for."""
         return self._model.languages
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode questions, ahead of passages that wait; cut at the model's window."""
+        """Encode questions with priority over passages; cut at the model's window."""
         parts = [texts[at : at + _MOST_TEXTS] for at in range(0, len(texts), _MOST_TEXTS)]
         replies = [await self._embed(part, "query", QUERY_SECONDS) for part in parts]
         return join_vectors(replies, self.dimension)

@@ -38,7 +38,7 @@ _JITTER = random.SystemRandom()
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long to wait for one request, for all of its tries together, and how often to try."""
+    """Timeouts of one request and of all its tries, and their number."""
 
     request_seconds: float
     total_seconds: float
@@ -52,7 +52,7 @@ PASSAGE_RETRIES = RetryPolicy(request_seconds=60, total_seconds=180, attempts=6)
 
 @dataclass(frozen=True)
 class _Piece:
-    """Something to encode and the text (by position) that it is a part of."""
+    """An input and the index of its text."""
 
     text: int
     content: str
@@ -60,13 +60,12 @@ class _Piece:
 
 
 class EndpointEncoder:
-    """An ``Encoder`` that asks an endpoint; the HTTP client is the caller's.
+    """An ``Encoder`` behind an endpoint; the caller owns the HTTP client.
 
     Args:
         model: with a source of the kind ``endpoint``.
         client: follows no redirects, so that the key goes nowhere else.
-        counter: counts tokens to keep texts within the window; it may be another model's, so a quarter of the window
-            is left free.
+        counter: keeps texts within the window; it may be another model's, so a quarter of the window is left free.
     """
 
     def __init__(
@@ -89,17 +88,14 @@ class EndpointEncoder:
 
     @property
     def name(self) -> str:
-        """The model's name."""
         return self._model.name
 
     @property
     def dimension(self) -> int:
-        """Length of one vector."""
         return self._model.dimension
 
     @property
     def languages(self) -> frozenset[str]:
-        """ISO 639-1 codes the model was trained for."""
         return self._model.languages
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
@@ -107,17 +103,14 @@ class EndpointEncoder:
 
         Raises:
             EmbeddingsUnavailable: no usable answer in time.
-            EmbeddingsRefused: the endpoint will not take such a text.
-            InvalidVector: the endpoint's vectors are not those of the settings.
+            EmbeddingsRefused: the endpoint rejected a text.
+            InvalidVector: the vectors don't match the settings.
         """
         pieces = await to_thread.run_sync(self._query_pieces, texts)
         return await self._embed(pieces, len(texts), self._queries)
 
     async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
-        """Encode passages; one longer than the model's window becomes the mean of equal pieces.
-
-        Raises: as ``embed_queries``.
-        """
+        """Encode passages; one longer than the model's window becomes the mean of equal pieces."""
         pieces = await to_thread.run_sync(self._passage_pieces, texts)
         return await self._embed(pieces, len(texts), self._passages)
 
@@ -190,7 +183,7 @@ class EndpointEncoder:
         raise unavailable(self._model, reason)
 
     def _pause_after(self, response: httpx.Response, pause: float) -> float:
-        """How long to wait before the next try; raises where there is no use in one."""
+        """Seconds until the next try; raises where a retry is pointless."""
         status = response.status_code
         if status in _HOPELESS:
             raise EmbeddingsRefused(model=self.name, reason=f"HTTP {status}")
@@ -240,7 +233,7 @@ def _utf8(text: str) -> str:
 
 
 class UnusableResponse(Exception):
-    """Bytes that are no whole answer: worth asking again."""
+    """A malformed answer; worth a retry."""
 
 
 class _Embedding(BaseModel):
@@ -253,12 +246,7 @@ class _EmbeddingsResponse(BaseModel):
 
 
 def request_body(model: EmbeddingModel, asked_for: str, texts: Sequence[str]) -> dict[str, object]:
-    """The body of a request.
-
-    Args:
-        model: its source may ask for shorter vectors than the model's own.
-        asked_for: the model's name at the endpoint.
-    """
+    """The body of a request; ``asked_for`` is the model's name at the endpoint."""
     body: dict[str, object] = {"model": asked_for, "input": list(texts), "encoding_format": "float"}
     if model.shortened:
         body["dimensions"] = model.dimension
@@ -269,8 +257,8 @@ def read_vectors(response: httpx.Response, model: EmbeddingModel, count: int) ->
     """The vectors of an answer, in the order of the texts, each of length 1.
 
     Raises:
-        BadAnswer: no JSON of this shape, or not one vector for each text.
-        InvalidVector: vectors of another length, or numbers that are none.
+        UnusableResponse: no JSON of this shape, or not one vector for each text.
+        InvalidVector: vectors of another length, or invalid numbers.
     """
     try:
         rows = _EmbeddingsResponse.model_validate_json(response.content).data
@@ -292,11 +280,7 @@ def read_vectors(response: httpx.Response, model: EmbeddingModel, count: int) ->
 
 
 def normalise_rows(matrix: NDArray[np.float64], model: EmbeddingModel) -> Vectors:
-    """The rows scaled to length 1.
-
-    Raises:
-        InvalidVector: a row is all zeros or has a number that is not finite.
-    """
+    """The rows scaled to length 1; InvalidVector for a row of zeros or with a number that is not finite."""
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or (lengths == 0).any():
         raise InvalidVector(model=model.name, error="a vector is zero or not finite")
@@ -304,7 +288,6 @@ def normalise_rows(matrix: NDArray[np.float64], model: EmbeddingModel) -> Vector
 
 
 def unavailable(model: EmbeddingModel, reason: str) -> EmbeddingsUnavailable:
-    """The error of an endpoint that gives no usable answer."""
     return EmbeddingsUnavailable(model=model.name, reason=reason)
 
 
@@ -328,11 +311,7 @@ def room_for_text(window_tokens: int, prefix: str, counter: TokenCounter) -> int
 
 
 def equal_pieces(text: str, room: int, counter: TokenCounter) -> list[str]:
-    """A text in as few pieces of about equal size as fit ``room`` tokens each; at least one.
-
-    Args:
-        text: any text; beyond ``MAX_PIECES`` pieces it is left out.
-    """
+    """A text in the fewest equal pieces of at most ``room`` tokens; text beyond ``MAX_PIECES`` is dropped."""
     words = [part for window in counter.windows(text) for word in window for part in _fine(text, word, room)]
     total = sum(word.tokens for word in words)
     if total <= room:
@@ -352,7 +331,7 @@ def equal_pieces(text: str, room: int, counter: TokenCounter) -> list[str]:
 
 
 def first_piece(text: str, room: int, counter: TokenCounter) -> str:
-    """The beginning of a text that fits ``room`` tokens."""
+    """The longest beginning of a text within ``room`` tokens."""
     words = [part for window in counter.windows(text) for word in window for part in _fine(text, word, room)]
     first = _first(words, room)
     return text if len(first) == len(words) else text[: first[-1].end] if first else ""

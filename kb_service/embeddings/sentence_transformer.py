@@ -1,4 +1,4 @@
-"""Any sentence-transformers model, run by torch in the engine."""
+"""Encoder for any sentence-transformers model, run by torch in the engine."""
 
 # sentence_transformers and torch are untyped where they are called here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -25,13 +25,12 @@ _SPECIAL_TOKENS = 2
 
 
 class TorchEncoder:
-    """A ``LocalEncoder`` around a loaded model, without units: the engine's thread owns it.
+    """A ``LocalEncoder`` around a loaded model, without units; for the engine's thread.
 
     Args:
-        model: its capabilities; ``source`` says where it is.
         bf16: compute in bfloat16, on a processor that has it (2.5 times as fast as float32).
         threads: torch's threads; 0 means all cores.
-        downloads: whether a model named, not lying in a folder, may be fetched.
+        downloads: whether a model given by name, not as a folder, may be downloaded.
 
     Raises:
         EmbeddingModelUnusable: it can't be loaded, or its vectors have another length.
@@ -101,7 +100,7 @@ class TorchEncoder:
 
 
 def _batches(pieces: Sequence[tuple[int, str]]) -> Iterator[Sequence[tuple[int, str]]]:
-    """The pieces of each step; they come by length, so that the last of a step is its longest."""
+    """The batches of pieces sorted by length: the last of each is its longest."""
     start = 0
     for end, (_, text) in enumerate(pieces):
         count = end - start
@@ -113,7 +112,7 @@ def _batches(pieces: Sequence[tuple[int, str]]) -> Iterator[Sequence[tuple[int, 
 
 
 def _unbounded(transformer: SentenceTransformer) -> Tokenizer | None:
-    """A copy of the model's tokenizer that neither cuts nor pads; None if it has no fast one."""
+    """A copy of the model's tokenizer that neither cuts nor pads; None without a fast tokenizer."""
     own = getattr(transformer.tokenizer, "backend_tokenizer", None)
     if own is None:
         return None

@@ -68,10 +68,10 @@ class Target(Enum):
 
 @dataclass(frozen=True)
 class EngineTask:
-    """A request that was understood: for which model, how urgent, and its work.
+    """A parsed request: its model, priority and work.
 
-    ``interactive`` says whether a person waits for it, ``inline_ok`` whether it takes some milliseconds where the
-    index is small and the encoder brisk, ``account`` for whom it is done.
+    ``interactive``: a person waits for it. ``inline_ok``: it takes milliseconds where the index is small and the
+    encoder fast. ``account``: whose share of time it uses.
     """
 
     request: EngineRequest
@@ -85,8 +85,6 @@ class EngineTask:
 
 @dataclass(frozen=True)
 class _Operation(Generic[_Body]):
-    """Ties an operation's body to its work and what ``EngineTask`` says of it."""
-
     shape: type[_Body]
     target: Target
     work: Callable[[Resources, _Body], Generator[Sequence[WorkUnit] | None, None, WireMessage]]
@@ -107,11 +105,7 @@ class _Operation(Generic[_Body]):
 
 
 def parse(request: EngineRequest) -> EngineTask:
-    """Understand a request.
-
-    Raises:
-        InvalidRequest: No such operation, or not its body.
-    """
+    """Parse a request; InvalidRequest for an unknown operation or an invalid body."""
     operation = _OPERATIONS.get(request.op)
     if operation is None:
         raise InvalidRequest("op", "no such operation")

@@ -1,8 +1,8 @@
-"""Maintenance of large shards: optimised and freed of deleted points while questions go on.
+"""Maintenance of large shards: optimisation and reclaiming of deleted points while queries go on.
 
-Qdrant Edge optimises only when told to, and freezes its process meanwhile; loading a large shard freezes it too. So
-the copy of a shard is optimised in one process and served from another, which first repeats the writes that came
-meanwhile; then the index moves there.
+Qdrant Edge optimises only on request and freezes its process meanwhile; loading a large shard freezes it too. So one
+process optimises a copy of the shard and another serves it, after it has repeated the writes since the copy was made;
+then the index moves there.
 """
 
 import asyncio
@@ -49,7 +49,6 @@ class MaintenancePolicy:
     points: int
 
     def is_due(self, health: IndexHealth) -> bool:
-        """Whether enough has changed since the last time."""
         if not self.points:
             return False
         scale = min(1.0, self.points / 50_000)
@@ -62,11 +61,7 @@ class MaintenancePolicy:
 
 
 class IndexMaintenance:
-    """Looks after the indexes of one engine, one at a time.
-
-    Args:
-        socket: the engine's socket; those of its children lie beside it.
-    """
+    """Maintains the indexes of one engine, one at a time; its children's sockets lie beside ``socket``."""
 
     def __init__(self, indexes: Mapping[str, ShardHost], policy: MaintenancePolicy, socket: Path) -> None:
         self._indexes = indexes
@@ -77,11 +72,10 @@ class IndexMaintenance:
         self._started = 0
 
     async def run(self) -> None:
-        """Look every few seconds, until cancelled.
+        """Check every few seconds, until cancelled.
 
         Raises:
-            VectorIndexUnavailable: a process that served an index has ended; only a restart of the engine brings the
-                index back.
+            VectorIndexUnavailable: a process that served an index has ended; only a restart of the engine recovers it.
         """
         while True:
             for index in self._indexes.values():
@@ -89,7 +83,6 @@ class IndexMaintenance:
             await self._sleep()
 
     async def close(self) -> None:
-        """End the child processes."""
         for host in self._hosts.values():
             await host.stop()
 
@@ -122,7 +115,7 @@ class IndexMaintenance:
             await asyncio.to_thread(index.directory.sweep)
 
     async def _renew(self, index: ShardHost) -> None:
-        """Optimise one index and move it, or leave all as it was."""
+        """Optimise one index and move it, or leave everything unchanged."""
         directory = index.directory
         await asyncio.to_thread(_require_room, directory.folder)
         target = await asyncio.to_thread(directory.next_folder)
@@ -192,7 +185,6 @@ async def _repeat(write_log: WriteLog, place: ShardBackend) -> None:
 
 
 async def _require_equal(model: str, former: ShardBackend, current: ShardBackend) -> None:
-    """Raise VectorIndexUnavailable where two backends do not hold the same documents."""
     listed = [await backend.use(parse(_request("documents", model))) for backend in (former, current)]
     if _rows(listed[0]) != _rows(listed[1]):
         raise VectorIndexUnavailable(reason="the optimised copy has not the same points")

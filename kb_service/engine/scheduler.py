@@ -1,4 +1,4 @@
-"""Who goes first: one thread owns the shards, lanes beside it encode passages."""
+"""Scheduling of engine jobs: one thread owns the shards, lanes beside it encode passages."""
 
 import asyncio
 import time
@@ -21,12 +21,7 @@ It yields None for a mere pause, or units that must be done before it goes on.
 
 @dataclass(eq=False)
 class EngineJob:
-    """Work that somebody waits for.
-
-    Args:
-        answer: what is waited for; it is done when nobody waits any more.
-        account: whose share of the time it takes.
-    """
+    """A job with a waiting caller; ``answer`` is done early when its caller has gone."""
 
     steps: JobSteps
     answer: asyncio.Future[object]
@@ -35,16 +30,15 @@ class EngineJob:
     busy_lanes: int = 0
 
     def fail(self, error: Exception) -> None:
-        """Answer with an error, on the event loop."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
 
 class InteractiveLoad:
-    """Whether something urgent is under way, and how long ago that was; any thread may ask.
+    """Tracks urgent work, from any thread.
 
     Args:
-        rest: seconds after it until the lane that rests works again.
+        rest: seconds after urgent work until the resting lane works again.
     """
 
     def __init__(self, rest: float) -> None:
@@ -56,21 +50,20 @@ class InteractiveLoad:
 
     @property
     def is_calm(self) -> bool:
-        """Whether nothing urgent is under way."""
         return not self._open
 
     @property
     def rest_left(self) -> float:
-        """Seconds until the lane that rests may work; 0 or less when it may."""
+        """Seconds until the resting lane may work; 0 or less when it may."""
         return self._last + self._rest - time.monotonic()
 
     def touch(self) -> None:
-        """Something urgent is done at this moment."""
+        """Record urgent activity now."""
         self._last = time.monotonic()
 
     @contextmanager
     def under_way(self) -> Generator[None]:
-        """Something urgent is under way in this block."""
+        """Mark urgent work in progress in this block."""
         self._open += 1
         self.touch()
         self._calm.clear()
@@ -82,7 +75,6 @@ class InteractiveLoad:
                 self._calm.set()
 
     async def wait_out_rest(self) -> None:
-        """Wait until the lane that rests may work."""
         while True:
             left = self.rest_left
             if left <= 0:
@@ -90,7 +82,7 @@ class InteractiveLoad:
             await asyncio.sleep(left)
 
     async def wait_until_calm(self, seconds: float) -> None:
-        """Wait until nothing urgent is under way, but no longer than this."""
+        """Wait until no urgent work is in progress, at most so many seconds."""
         if self.is_calm:
             return
         with suppress(TimeoutError):
@@ -99,15 +91,15 @@ class InteractiveLoad:
 
 
 class EncodePool:
-    """Do units, one of each job in turn, those of the account first that has had the least.
+    """Runs units of jobs, one job after the other, the account with the least time first.
 
-    A lane's thread goes from unit to unit by itself until there is none, or something urgent comes: to go through the
-    event loop for each costs a tenth of what a unit of one passage takes.
+    A lane's thread goes from unit to unit by itself until there is none or something urgent comes: the event loop
+    would add a tenth of the time that a unit of one passage takes.
 
     Args:
         threads: of the lanes, at least as many as ``width``.
-        urgency: what they make room for. One lane of several rests for a while after it.
-        patience: seconds that a lane waits before each unit while something urgent goes on.
+        urgency: work that the lanes yield to; one lane of several rests for a while after it.
+        patience: seconds that a lane waits before each unit during urgent work.
         finished: called on the event loop with a job whose units are done.
     """
 
@@ -133,18 +125,17 @@ class EncodePool:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a lane is at work."""
         return self._busy > 0
 
     def add(self, job: EngineJob, units: Iterable[WorkUnit]) -> None:
-        """Have units done for a job; called on the event loop."""
+        """Add a job's units; called on the event loop."""
         with self._guard:
             job.units.extend(units)
             self._waiting.put(job)
         self._wake.set()
 
     async def work(self) -> None:
-        """Serve the lanes until cancelled; a unit under way is done to its end."""
+        """Serve the lanes until cancelled; a unit in progress is completed."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._serve(rests=self._width > 1))
@@ -173,7 +164,7 @@ class EncodePool:
             return not self._waiting
 
     def _do_units(self, loop: asyncio.AbstractEventLoop, rests: bool) -> None:
-        """Do one unit, and then others as long as this lane may; on its thread."""
+        """Run units on the lane's thread as long as it may."""
         while next_unit := self._next_unit():
             job, unit = next_unit
             started = time.monotonic()
@@ -222,11 +213,11 @@ _MOST_REMEMBERED = 1_000
 
 
 class Accounted(Protocol):
-    """Work that is done on somebody's account."""
+    """Work that counts for an account."""
 
     @property
     def account(self) -> str:
-        """Who the time is counted for; all that nobody is named for has one account."""
+        """The account; work without a name shares the empty account."""
         ...
 
 
@@ -234,16 +225,14 @@ _Work = TypeVar("_Work", bound=Accounted)
 
 
 class FairQueue(Generic[_Work]):
-    """What waits, by account; those that have work all the while get equal shares of the time.
+    """A queue by account; accounts that always have work get equal shares of the time.
 
-    Who had none for a while begins a little behind the others and is served first until that is used up: a single
-    document need not share with the hundreds of somebody else. (Start-time fair queueing, P. Goyal et al., 1996, with
-    a credit.) Within an account who comes first is first.
-
-    Not for several threads at once.
+    An account that was idle starts with a small credit and is served first until it is used up: a single document need
+    not share with hundreds of another owner's. (Start-time fair queueing, P. Goyal et al., 1996, with a credit.) First
+    in, first out within an account. Not thread-safe.
 
     Args:
-        credit: seconds that a newcomer is behind.
+        credit: seconds that a new account is ahead.
     """
 
     def __init__(self, credit: float = _CREDIT_SECONDS) -> None:
@@ -254,11 +243,9 @@ class FairQueue(Generic[_Work]):
         self._level = 0.0
 
     def __bool__(self) -> bool:
-        """Whether anything waits."""
         return bool(self._waiting)
 
     def put(self, work: _Work) -> None:
-        """Add work, behind all that waits for its account."""
         account = work.account
         if account not in self._waiting:
             used = self._used.get(account, 0.0)
@@ -268,11 +255,7 @@ class FairQueue(Generic[_Work]):
         self._waiting[account].append(work)
 
     def take(self) -> _Work:
-        """Remove and give what goes next.
-
-        Raises:
-            ValueError: nothing waits.
-        """
+        """Remove and return the next work; ValueError when empty."""
         account = min(self._waiting, key=self._used.__getitem__)
         self._level = max(self._level, self._used[account])
         work = self._waiting[account].popleft()
@@ -280,12 +263,11 @@ class FairQueue(Generic[_Work]):
         return work
 
     def remove(self, work: _Work) -> None:
-        """Take back what waits."""
         self._waiting[work.account].remove(work)
         self._leave(work.account)
 
     def charge(self, account: str, seconds: float) -> None:
-        """Count time that an account has had."""
+        """Add to the time that an account has used."""
         self._used[account] = self._used.get(account, 0.0) + seconds
 
     def _leave(self, account: str) -> None:
@@ -293,7 +275,7 @@ class FairQueue(Generic[_Work]):
             del self._waiting[account]
 
     def _forget(self) -> None:
-        """Drop those who are furthest behind: their return is nearly a newcomer's anyway."""
+        """Drop the accounts with the largest lag: on return they would be treated nearly like new ones."""
         if len(self._used) <= _MOST_REMEMBERED:
             return
         recent = sorted(self._used, key=self._used.__getitem__)[-_MOST_REMEMBERED // 2 :]
@@ -309,24 +291,22 @@ _INTERACTIVE_SHARE = 9
 
 
 class Scheduler:
-    """Queues in front of one thread, and of the lanes that take the units of patient jobs.
+    """Queues in front of one thread, and of the lanes that run the units of patient jobs.
 
-    An urgent job runs on the thread to its end, its units too, and a brief one on the event loop where nothing else is
-    under way; meanwhile no lane starts another unit, for a while, so that it need not share the processor. Where there
-    are several lanes, one of them rests until no urgent job has come for some time: a unit under way can't be
-    interrupted, so that who asks, and all that serves them, finds a processor free only if it was left free. The
-    others take turns, one step or one unit each, so that neither a question nor a small document waits for a large
-    one. A job whose caller is gone is dropped at its next step. Where urgent jobs queue without end, a step of a
-    patient one is done between them now and then.
+    An urgent job, its units included, runs on the thread to its end; a brief one runs on the event loop where nothing
+    else is in progress. Meanwhile, and for a while after, no lane starts a unit. One of several lanes rests until no
+    urgent job has come for some time: a unit can't be interrupted, so a question finds a free processor only if one
+    was left free. Patient jobs alternate by step or unit, so that neither a question nor a small document waits for a
+    large one. A job whose caller is gone is dropped at its next step. Under an endless queue of urgent jobs, patient
+    ones still get a step now and then.
 
     Args:
         thread: runs every step; must have exactly one thread.
-        lanes: runs units, as many at a time as it has threads.
-        patience: seconds that a lane waits before each unit while something urgent goes on: longer than a question
-            takes, short enough that where there is always one, units still run.
-        rest: seconds without an urgent job after which all lanes work again: longer than the pauses of people who
-            search at the same time, short enough that a search now and then costs documents nothing that anybody would
-            notice.
+        lanes: runs as many units at a time as it has threads.
+        patience: seconds that a lane waits before each unit during urgent work: longer than a question takes, short
+            enough that units still run under constant load.
+        rest: seconds without an urgent job after which all lanes work again: longer than the pauses of concurrent
+            searchers, short enough that occasional searches don't slow indexing noticeably.
     """
 
     def __init__(
@@ -350,22 +330,22 @@ class Scheduler:
 
     @property
     def waiting(self) -> int:
-        """Jobs in the queues and under way."""
+        """Number of queued and running jobs."""
         return self._open
 
     @property
     def idle_seconds(self) -> float:
-        """How long there has been nothing to do; 0 while there is."""
+        """Seconds without work; 0 while there is any."""
         return 0.0 if self.waiting else time.monotonic() - self._last_work
 
     async def run(self, steps: JobSteps, *, interactive: bool, inline_ok: bool = False, account: str = "") -> object:
-        """Queue a job and wait for its value; cancelling the caller takes it back.
+        """Queue a job and wait for its value; cancelling the caller withdraws it.
 
         Args:
-            interactive: before those that are not, and as a whole.
-            inline_ok: an urgent job that takes some milliseconds. Where nothing else is under way it is done at once
-                on the event loop: to wake the thread, and to be woken by it, takes a tenth of such a job.
-            account: on whose account it is done, where it is not interactive: see ``FairQueue``.
+            interactive: run before patient jobs, and in one go.
+            inline_ok: an urgent job of some milliseconds, run on the event loop when idle: waking the thread and being
+                woken by it takes a tenth of such a job.
+            account: see ``FairQueue``; of patient jobs only.
         """
         if interactive and inline_ok and not (self._is_stepping or self._lanes.is_busy):
             return self._do_at_once(steps)
@@ -400,7 +380,6 @@ class Scheduler:
             self._is_stepping = False
 
     async def work(self) -> None:
-        """Serve the queues until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._serve_thread())
             group.create_task(self._lanes.work())
@@ -453,7 +432,7 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class _Step:
-    """How a step ended: with units to be done, or for good with the job's value."""
+    """The end of a step: units to run, or the job's value."""
 
     units: Sequence[WorkUnit] = ()
     is_last: bool = False
@@ -461,7 +440,7 @@ class _Step:
 
 
 def _step(steps: JobSteps, whole: bool) -> _Step:
-    """One step, or all of them; a generator's end can't pass through a future as such."""
+    """Run one step, or all of them; StopIteration can't pass through a future."""
     try:
         units = next(steps)
         while whole:

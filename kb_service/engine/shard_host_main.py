@@ -20,14 +20,7 @@ from kb_service.vector_index.edge_shard import Shard
 
 
 def main(parent: str, model: str, dimension: str, folder: str, socket: str) -> int:
-    """Serve the shard in ``folder`` on ``socket`` until SIGTERM.
-
-    Args:
-        socket: path of the socket to listen on.
-
-    Returns:
-        The process's exit code.
-    """
+    """Serve the shard in ``folder`` on ``socket`` until SIGTERM; returns the exit code."""
     die_with_parent(int(parent))
     settings = get_settings()
     configure_logging(settings, part="index")

@@ -45,12 +45,10 @@ class _LastHiddenState(torch.nn.Module):
 
 
 def convert(weights: str, folder: str, backend: str) -> None:
-    """Write ``backend``'s model file into ``folder``; plain strings, for a spawned process.
+    """Write a ``Backend``'s model file into an empty folder; plain strings, for a spawned process.
 
     Args:
         weights: Folder of the packaged model (``model.safetensors``, ``config.json``).
-        folder: An empty folder that the caller moves into place afterwards.
-        backend: A ``Backend`` value.
     """
     target = Path(folder)
     model = _load(Path(weights))
@@ -88,10 +86,10 @@ def _save_quantised(model: BertModel, target: Path) -> None:
 
 
 def _ranges(model: BertModel) -> dict[str, Floats]:
-    """How large the channels of each dense layer's input are, by the layer's name.
+    """The input range of each channel of each dense layer, by the layer's name.
 
-    Seen on random tokens: cosines to float32 were as with ranges seen on English paragraphs (docs/decisions/0067), and
-    nobody's language is favoured.
+    Measured on random tokens: cosines to float32 equal those with ranges from English paragraphs
+    (docs/decisions/0067), without favouring a language.
     """
     ranges: dict[str, Floats] = {}
 

@@ -27,18 +27,17 @@ _WARM_UP_TOKENS = 64
 
 @dataclass(frozen=True)
 class _Window:
-    """One model input and the text (by position) that it came from."""
+    """One model input and the index of its text."""
 
     text: int
     ids: list[int]
 
 
 class MiniLmEncoder:
-    """all-MiniLM-L6-v2 on one backend; each batch is one thread's, and any thread may encode.
+    """all-MiniLM-L6-v2 on one backend; thread-safe, each batch on one thread.
 
     Args:
         folder: What ``artifacts.prepare`` returned for this backend.
-        backend: The runtime and its number format.
         threads: Processor threads to encode on; ``lane_count(threads)`` batches at a time.
     """
 
@@ -61,7 +60,7 @@ class MiniLmEncoder:
         )
 
     def warm_up(self) -> None:
-        """Run one input per usual query length, so that no question pays for building kernels."""
+        """Run one input per usual query length, so that no question waits for building kernels."""
         lengths = range(8, _WARM_UP_TOKENS + 1, 8)
         # Each of the runtime's streams builds its own; side by side, all of them get to.
         inputs = [[_Window(0, [self._first] * length)] for length in lengths] * self._lanes
@@ -107,7 +106,7 @@ class MiniLmEncoder:
         return windows
 
     def _batches(self, windows: list[_Window]) -> Iterator[list[_Window]]:
-        """Of windows of about one length, few enough for one thread."""
+        """Batches of windows of similar length, small enough for one thread."""
         most = self.backend.batch_tokens
         batch: list[_Window] = []
         for window in sorted(windows, key=lambda window: len(window.ids)):
@@ -133,12 +132,7 @@ class MiniLmEncoder:
 
 
 def open_encoder(cache_dir: Path, backend: Backend, threads: int = 1) -> MiniLmEncoder:
-    """Prepare the files where needed and load the encoder; see ``MiniLmEncoder``.
-
-    Raises:
-        EngineUnavailable: The conversion failed.
-        OSError: The cache folder can't be written.
-    """
+    """Prepare the files where needed and load the encoder."""
     return MiniLmEncoder(prepare(cache_dir, backend), backend, threads)
 
 

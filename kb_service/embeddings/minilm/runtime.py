@@ -24,7 +24,7 @@ Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], Vectors]
 
 
 class Backend(StrEnum):
-    """A runtime and the number format it computes in."""
+    """A runtime and its number format."""
 
     OPENVINO_BF16 = "openvino-bf16"
     ONNXRUNTIME_INT8 = "onnxruntime-int8"
@@ -32,12 +32,10 @@ class Backend(StrEnum):
 
     @property
     def is_openvino(self) -> bool:
-        """Whether the runtime is OpenVINO."""
         return self.value.startswith("openvino-")
 
     @property
     def model_file(self) -> str:
-        """Name of the converted file this backend loads."""
         return "model.xml" if self.is_openvino else "model.onnx"
 
     @property
@@ -51,19 +49,18 @@ class Backend(StrEnum):
 
     @property
     def batch_tokens(self) -> int:
-        """Padded tokens of one batch, which one thread encodes, and for which a question waits.
+        """Padded tokens of a batch, which runs on one thread and for which a question waits.
 
-        ONNX Runtime: fewer cost as much a token down to 192; with 1,024 the layers' outputs no longer fit a core's
-        cache: 132 and 118 passages a second. AMX multiplies sixteen rows at a time: in calls of 64 passages 256 tokens
-        give 232 passages a second, 512 give 254 and 768, for which a question would wait half as long again, 264.
+        ONNX Runtime: the cost per token is flat down to 192; with 1,024 the layers' outputs exceed a core's cache: 132
+        and 118 passages a second. AMX multiplies sixteen rows at a time: in calls of 64 passages 256 tokens give 232
+        passages a second, 512 give 254 and 768, at half as long a wait again, 264.
         """
         return 512 if self.is_openvino else 256
 
 
 def choose_backend(processor: Processor) -> Backend:
-    """The fastest backend whose numbers were checked on such a processor.
-
-    Where none was, it stays fp32 (docs/decisions/0060 to 0062 and 0067).
+    """The fastest backend whose numbers were verified on such a processor, else fp32 (docs/decisions/0060 to 0062,
+    0067).
     """
     if processor.has_amx:
         return Backend.OPENVINO_BF16
@@ -73,11 +70,7 @@ def choose_backend(processor: Processor) -> Backend:
 
 
 def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
-    """Load the converted model.
-
-    Args:
-        threads: on which ``lane_count(threads)`` calls at a time are computed.
-    """
+    """Load the converted model; it computes ``lane_count(threads)`` calls at a time."""
     path = folder / backend.model_file
     if backend.is_openvino:
         return _load_openvino(path, threads)
@@ -140,14 +133,11 @@ _Item = TypeVar("_Item")
 
 
 class PerThreadPool(Generic[_Item]):
-    """Hands each thread its own of several items, as long as there are enough.
+    """Gives each thread an item of its own, as long as there are enough.
 
-    Of two threads in one session of ONNX Runtime each is given memory that the other one's core still has in its
-    cache: 120 passages a second instead of 158, in about every second process (docs/decisions/0076). A thread that
-    finds its item in use changes to the one that fewest use, and keeps to that.
-
-    Args:
-        items: one for each lane; at least one.
+    Two threads in one session of ONNX Runtime are each given memory that the other's core still has in its cache: 120
+    passages a second instead of 158, in about every second process (docs/decisions/0076). A thread that finds its item
+    in use changes to the least used one, and keeps it.
     """
 
     def __init__(self, items: Sequence[_Item]) -> None:
@@ -158,7 +148,7 @@ class PerThreadPool(Generic[_Item]):
 
     @contextmanager
     def borrow(self) -> Generator[_Item]:
-        """The calling thread's item, which others share only where all are in use."""
+        """The calling thread's item, shared only when all are in use."""
         with self._lock:
             number: int = getattr(self._own, "number", 0)
             if self._users[number]:
@@ -177,10 +167,10 @@ _READ_ONLY = "r--"
 
 
 def release_mapped_pages(file: Path) -> None:
-    """Drop this process's pages of a file that is mapped read-only (Linux; elsewhere nothing).
+    """Drop this process's pages of a file that is mapped read-only (on Linux).
 
-    OpenVINO reads the float32 weights once, to convert them, and keeps the file mapped: 85 MB that count as this
-    process's. A page that is read again after all comes back from the file.
+    OpenVINO reads the float32 weights once, to convert them, and keeps the file mapped: 85 MB of resident memory. A
+    page that is needed again is read from the file.
     """
     listing = Path("/proc/self/maps")
     if not listing.exists():
