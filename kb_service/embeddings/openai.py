@@ -288,6 +288,7 @@ def normalise_rows(matrix: NDArray[np.float64], model: EmbeddingModel) -> Vector
 
 
 def unavailable(model: EmbeddingModel, reason: str) -> EmbeddingsUnavailable:
+    """The error of an endpoint without a usable answer."""
     return EmbeddingsUnavailable(model=model.name, reason=reason)
 
 

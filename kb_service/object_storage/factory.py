@@ -1,4 +1,4 @@
-"""Factory of the object store, by the settings."""
+"""Factory of the object store."""
 
 from pydantic import SecretStr
 
@@ -25,7 +25,7 @@ def open_object_store(settings: Settings) -> ObjectStore:
 
 
 def _credentials(settings: Settings) -> dict[str, str]:
-    """What is set; what is not is found by the store's own rules (environment, instance role)."""
+    """The configured credentials; the store finds others itself (environment, instance role)."""
     options = {
         "endpoint": settings.object_store_endpoint,
         "access_key_id": _plain(settings.object_store_access_key),

@@ -20,11 +20,7 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class LocalObjectStore:
-    """Files below one folder.
-
-    Args:
-        root: made with mode 0700 when missing.
-    """
+    """Files below ``root``, which is created with mode 0700 when missing."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -32,7 +28,7 @@ class LocalObjectStore:
         self._incoming.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     async def write(self, key: str, content: AsyncIterator[bytes]) -> None:
-        """Write to a temporary file, force it to disk, then move it to its place."""
+        """Write to a temporary file, sync it, then rename it."""
         temporary, is_in_place = self._temporary(), False
         try:
             with _translate_errors():
@@ -49,29 +45,27 @@ class LocalObjectStore:
                 temporary.unlink(missing_ok=True)
 
     async def write_few(self, objects: Mapping[str, bytes]) -> None:
-        """As ``write``, on one way to a thread; a folder is forced to disk once for all."""
+        """As ``write``, in one call to a thread and with one sync per folder."""
         places = {self._temporary(): self._path(key) for key in objects}
         with _translate_errors():
             await to_thread.run_sync(_write_few, places, list(objects.values()))
 
     @asynccontextmanager
     async def local_copy(self, key: str) -> AsyncGenerator[Path]:
-        """The file itself."""
         path = self._path(key)
         if not path.is_file():
             raise FileNotFoundError(key)
         yield path
 
     async def delete(self, key: str) -> None:
-        """Remove the file."""
         await to_thread.run_sync(lambda: self._path(key).unlink(missing_ok=True))
 
     async def keys(self) -> list[str]:
-        """All keys; leftovers of broken uploads are removed on the way."""
+        """All keys; also removes leftovers of interrupted uploads."""
         return await to_thread.run_sync(self._scan)
 
     async def ping(self) -> None:
-        """Check that the folder is there and can be written."""
+        """Check that the folder exists and is writable."""
         if not os.access(self._incoming, os.W_OK):
             raise ObjectStoreUnavailable
 
@@ -148,7 +142,7 @@ def _write_few(places: Mapping[Path, Path], contents: Sequence[bytes]) -> None:
 
 
 def _begin_to_sync(descriptors: Iterable[int]) -> None:
-    """Let the disk take them all at once, instead of each when the one before it is there.
+    """Start writing all files to disk at once instead of one after the other.
 
     Sixteen files of a kilobyte take a third of the time then (ext4: one journal entry for all).
     """
@@ -158,7 +152,7 @@ def _begin_to_sync(descriptors: Iterable[int]) -> None:
 
 
 def _move(places: Mapping[Path, Path]) -> None:
-    """Give whole files their names, and force these to disk."""
+    """Rename complete files and sync their folders."""
     folders = {target.parent for target in places.values()}
     for folder in folders:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

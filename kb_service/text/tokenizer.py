@@ -62,10 +62,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def runs(text: str) -> list[tuple[str, bool]]:
-    """The words of ``text`` in order, normalised, each with whether it is of CJK characters.
-
-    Those are not parted from each other, because nothing in the text parts them.
-    """
+    """The words of ``text`` in order, normalised, each with whether it is a run of CJK characters."""
     return _runs(_normalised(text))
 
 
@@ -100,7 +97,7 @@ def sentences(text: str) -> list[str]:
 
 
 def windows(text: str) -> list[str]:
-    """Two consecutive sentences each, step one; a text of one sentence is one window."""
+    """Each two consecutive sentences; a text of one sentence is one window."""
     parts = sentences(text)
     if len(parts) < 2:
         return parts
@@ -127,7 +124,7 @@ _lock = Lock()
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of a lower-case word; a word of another language mostly stays as it is."""
+    """The stem of a lower-case word; words of other languages mostly stay unchanged."""
     if len(word) > _LONGEST:
         return word
     with _lock:
@@ -143,14 +140,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Tokens in order, and how many of them each sentence has."""
+    """Tokens in order, and their number in each sentence."""
 
     tokens: Ints
     sizes: Ints
 
 
 def pack_terms(text: str) -> bytes:
-    """Tokenise a passage for storage; about a millisecond, so not on an event loop.
+    """Tokenise a passage for storage; takes about a millisecond, so not on an event loop.
 
     Layout, little-endian: version (1 byte), number of sentences (4), tokens of each sentence (4 each), hash of each
     token (8 each).
@@ -160,7 +157,7 @@ def pack_terms(text: str) -> bytes:
 
 
 def compute_terms(text: str) -> Terms:
-    """The terms of a text that has none in store; as slow as ``pack_terms``."""
+    """The terms of a text without stored ones; as slow as ``pack_terms``."""
     sizes, tokens = _analysed(text)
     return Terms(tokens, sizes)
 
@@ -174,7 +171,7 @@ def _analysed(text: str) -> tuple[Ints, Ints]:
 
 
 def unpack_terms(packed: bytes | None) -> Terms | None:
-    """What ``pack_terms`` made; None if there is nothing or another version made it."""
+    """Read the output of ``pack_terms``; None for None or another version."""
     if packed is None or len(packed) < _HEAD.size:
         return None
     layout, count = _HEAD.unpack_from(packed)

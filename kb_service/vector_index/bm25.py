@@ -24,7 +24,7 @@ def encode_document(text: str) -> SparseVector:
 
 
 def encode_query(text: str) -> SparseVector:
-    """Weight 1 for each distinct term of a question; empty when it has none."""
+    """Weight 1 for each distinct term of a question."""
     return _plain(_bm25().embed_query(_readable(text)))
 
 

@@ -1,4 +1,4 @@
-"""A Qdrant Edge shard on disk: opened, written in small steps, queried; synchronous."""
+"""A Qdrant Edge shard on disk; synchronous, written in small steps."""
 
 # qdrant_edge ships stubs whose payloads and vectors are Any.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -75,10 +75,9 @@ _LEAST_FREE_BYTES = 64 * 2**20
 class Shard:
     """The points of one embedding model in ``folder``. Not thread-safe: one thread owns it.
 
-    The write-ahead log is always on: it is what survives ``kill -9``, and its lock is what keeps a second process out.
-    ``points`` is their number, ``unflushed`` counts what was written since the last flush (it is safe in the log, but
-    replaying takes 40 ms per thousand points), ``written`` and ``deleted`` count points since the opening; any thread
-    may read them.
+    The write-ahead log is always on: it survives ``kill -9``, and its lock keeps a second process out. Any thread may
+    read the counts: ``points``; ``unflushed``, written since the last flush (safe in the log, but replaying takes 40
+    ms per thousand points); ``written`` and ``deleted`` since the opening.
 
     Raises:
         VectorIndexUnavailable: Another process has the shard open, or it can't be read.
@@ -97,7 +96,7 @@ class Shard:
 
         Raises:
             InvalidVector: A point's vector is bad; nothing was written.
-            StorageFull: The disk is full; what was written before stays.
+            StorageFull: What was written before stays.
         """
         check_points(points, self.dimension)
         for start in range(0, len(points), _POINTS_PER_UPDATE):
@@ -157,21 +156,14 @@ class Shard:
         yield from self._delete(Filter(must=[_equals("kb_id", kb_id)]))
 
     def count(self, kb_id: str | None, document_id: str | None) -> int:
-        """The exact number of points that match what is given."""
+        """The exact number of points that match the given ids."""
         conditions = {"kb_id": kb_id, "document_id": document_id}
         scope = Filter(must=[_equals(key, value) for key, value in conditions.items() if value is not None])
         with self._translate_errors():
             return self._shard.count(CountRequest(filter=scope, exact=True))
 
     def scroll_points(self, document_id: str, revision: int, offset: str | None) -> tuple[list[ChunkPoint], str | None]:
-        """One page of a revision's points with their vectors.
-
-        Args:
-            offset: where the last page ended; None for the first one.
-
-        Returns:
-            The points, and the offset of the next page, None where there is none.
-        """
+        """One page of a revision's points with their vectors, and the offset of the next page or None."""
         mine = Filter(must=[_equals("document_id", document_id), _equals("revision", revision)])
         request = ScrollRequest(
             limit=_POINTS_PER_UPDATE,
@@ -202,7 +194,7 @@ class Shard:
                 return [IndexedDocument(*key, count) for key, count in counts.items()]
 
     def flush(self) -> None:
-        """Bring the segments up to the log, which shortens the next start."""
+        """Apply the log to the segments, which shortens the next start."""
         with self._translate_errors():
             self._shard.flush()
         self.unflushed = 0
@@ -210,22 +202,21 @@ class Shard:
     def optimise(self) -> None:
         """Build the graph index and free the room of deleted points.
 
-        It holds Python's interpreter lock all the while (half a minute for 100,000 points): only for a process that
-        serves nobody.
+        It holds Python's interpreter lock meanwhile (half a minute for 100,000 points): only for a process that serves
+        nobody.
         """
         with self._translate_errors():
             self._shard.optimize()
 
     def close(self) -> None:
-        """Flush and give up the lock."""
         self.flush()
         self._shard.close()
 
     def abandon(self) -> None:
-        """Give up the lock and the memory of a shard whose folder is deleted next; it is of no use.
+        """Release the lock and the memory of a shard whose folder will be deleted.
 
-        Closing would flush it, and hold Python's interpreter lock meanwhile: 70 ms where there are 40,000 points. Who
-        still refers to this object must not keep the room of its points.
+        Closing would flush it, and hold Python's interpreter lock: 70 ms for 40,000 points. Remaining references to
+        this object must not keep its points in memory.
         """
         del self._shard, self._payloads
 
@@ -265,7 +256,7 @@ class Shard:
 
 
 def presync(folder: Path) -> None:
-    """Bring a shard's files to the disk from any thread, so that its ``flush`` finds little to do.
+    """Sync a shard's files from any thread, so that its ``flush`` finds little to do.
 
     Flushing holds Python's interpreter lock while the disk works; this does not.
     """
@@ -314,7 +305,7 @@ def _config(dimension: int, datatype: VectorStorageDatatype) -> EdgeConfig:
 
 
 def _create(folder: Path, dimension: int) -> None:
-    """Make a whole shard beside its place and rename it: a crash leaves none or all of it."""
+    """Create a whole shard beside its place and rename it: a crash leaves none or all of it."""
     config = _config(dimension, _DATATYPE)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as scratch:
@@ -375,10 +366,10 @@ class _CachedPayload(NamedTuple):
 
 
 class PayloadCache:
-    """Turns points that a shard legs into legs; for the thread that owns the shard.
+    """Builds a shard's hits from cached payloads; for the thread that owns the shard.
 
-    Where most points of the last query were known, the next one goes without payloads, and those of unknown points are
-    read one by one; that takes twice as long per point.
+    If most points of the last query were cached, the next query omits payloads, and missing ones are read one by one,
+    which takes twice as long per point.
     """
 
     def __init__(self, shard: EdgeShard) -> None:
@@ -389,11 +380,11 @@ class PayloadCache:
 
     @property
     def payload_fields(self) -> list[str] | bool:
-        """What the next query should bring of each point's payload."""
+        """The payload fields that the next query should return."""
         return False if self._is_mostly_cached else HIT_FIELDS
 
     def hit_lists(self, legs: Sequence[Sequence[ScoredPoint]]) -> list[HitList]:
-        """The legs of a query that brought ``payload_fields``."""
+        """The legs of a query that returned ``payload_fields``."""
         # Each look at a point's id makes one.
         numbers = [[point.id.int for point in leg] for leg in legs]
         requested = {number for leg in numbers for number in leg}
@@ -408,7 +399,7 @@ class PayloadCache:
         return [self._hit_list(*leg) for leg in zip(numbers, legs, strict=True)]
 
     def discard(self, ids: Iterable[str]) -> None:
-        """Points of these ids are about to be replaced."""
+        """Drop cached points that are about to be replaced."""
         if self._cache:
             for id_ in ids:
                 self._cache.pop(UUID(id_).int, None)

@@ -1,4 +1,4 @@
-"""Factory of vector indexes, by the settings."""
+"""Factory of vector indexes."""
 
 from core.settings import Settings
 from kb_service.engine_client.client import EngineClient
@@ -11,12 +11,7 @@ _TIMEOUT_SECONDS = 10
 def open_vector_index(settings: Settings, engine: EngineClient, *, model: str, dimension: int) -> VectorIndex:
     """The index of one embedding model: a Qdrant server if a URL is set, else the engine's shard.
 
-    Args:
-        settings: ``qdrant_url`` decides.
-        engine: The engine's client; the caller closes it.
-
-    Returns:
-        An index that ``ensure_ready`` has yet to connect.
+    The caller closes the engine's client, and calls ``ensure_ready``.
     """
     if settings.qdrant_url is None:
         return EngineVectorIndex(engine, model, dimension)
