@@ -1,4 +1,4 @@
-"""Edits of a chunk and its vectors, done before the caller gets an answer."""
+"""Edits of a chunk, its vectors included."""
 
 import asyncio
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _UPSERT_SECONDS = 10
 class ChunkEdit:
     """Changes to a chunk; None leaves a field as it is.
 
-    ``version`` is the one that the person saw; None skips the check.
+    ``version`` is the one that the editor saw; None skips the check.
     """
 
     version: int | None
@@ -50,10 +50,7 @@ async def edit_chunk(database: Database, spaces: EmbeddingSpaces, place: Located
 
     Raises:
         InvalidRequest: no text, or more of it than a passage may have.
-        Conflict: the passage was edited since the person looked at it.
-        ChunkNotFound: it is gone.
-        EngineUnavailable: nothing was changed.
-        VectorIndexUnavailable: nothing was changed.
+        Conflict: the passage was edited since the editor read it.
     """
     if edit.version is not None:
         chunks.require_version(place.chunk, edit.version)

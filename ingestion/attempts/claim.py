@@ -26,7 +26,7 @@ class ClaimedDocument:
 
     Args:
         generation: the settings that it is indexed with.
-        is_untouched: nobody can have written points of it before.
+        is_untouched: no earlier attempt can have written points.
     """
 
     document: Document
@@ -36,19 +36,17 @@ class ClaimedDocument:
 
     @property
     def lease(self) -> Lease:
-        """The lease on the document."""
         return leases.lease_from_row(self.document)
 
     def as_retried(self) -> "ClaimedDocument":
-        """The same document after an attempt that was broken off."""
+        """The document after an interrupted attempt."""
         return replace(self, is_untouched=False)
 
 
 async def claim(context: WorkerContext, document_id: str, *, alone: bool = False) -> list[ClaimedDocument]:
-    """Acquire the lease on a document; empty when another worker has it or it does not wait.
+    """Acquire the lease on a document; empty when another worker has it or it is not waiting.
 
-    Small documents of its knowledge base that wait for their first attempt are claimed with it. The returned rows have
-    the generation that they are indexed for.
+    Small documents of its knowledge base that wait for their first attempt are claimed with it.
     """
     owner, seconds = context.owner, context.settings.lease_seconds
     async with unit_of_work(context.database) as work:

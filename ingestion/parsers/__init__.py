@@ -25,10 +25,10 @@ class Family:
     """Formats whose files start alike.
 
     Attributes:
-        name: The word for it in error details.
+        name: For error details.
         magic: How every file starts; None for text.
-        encrypted_as: Name of the family that files behind a password belong to.
-        preflight: Function of ``preflight`` that an upload passes first.
+        encrypted_as: Family of password-protected files.
+        preflight: Function of ``preflight`` that checks an upload.
         is_recognised: Whether a file may hold pictures that are read by text recognition.
     """
 
@@ -59,12 +59,11 @@ class Format:
     """One format a document may have.
 
     Attributes:
-        file_type: Short label shown to people; source code shows its language instead.
+        file_type: Short label for people; source code shows its language instead.
         module: The module of this package whose ``parse(path, limits)`` reads it.
-        family: What the bytes must look like.
-        endings: Of file names, in lower case, parted by blanks.
-        mark: What tells it from others of its family, as far as it stands in a file's head.
-        check: Function of ``preflight`` that an upload passes first, in place of the family's.
+        endings: Of file names, in lower case, separated by blanks.
+        mark: Bytes in a file's head that distinguish it from others of its family.
+        check: Function of ``preflight`` in place of the family's.
         has_parts: Whether it has parts with encodings of their own.
     """
 
@@ -84,7 +83,7 @@ class Format:
 
     @property
     def preflight(self) -> str | None:
-        """Name of the check that an upload passes first."""
+        """Name of the check of an upload."""
         return self.check or self.family.preflight
 
 
@@ -190,7 +189,7 @@ def parser_for(media_type: str) -> Parse:
 
 
 def run_preflight(media_type: str, file: IO[bytes], limits: ParseLimits) -> None:
-    """Refuse an upload of a registered media type by what it says of its own size.
+    """Refuse an upload whose declared size is beyond a limit.
 
     The first call loads Pillow: not for the event loop.
 

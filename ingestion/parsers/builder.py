@@ -19,7 +19,6 @@ class DocumentBuilder:
         self._length = 0
 
     def __len__(self) -> int:
-        """Number of elements so far."""
         return len(self._elements)
 
     @property
@@ -28,7 +27,6 @@ class DocumentBuilder:
         return any(element.kind != "heading" for element in self._elements)
 
     def extend(self, other: "DocumentBuilder") -> None:
-        """Append the blocks of another builder."""
         for element in other._elements:
             self.add(
                 element.kind, element.text, level=element.level, page=element.page, later_pages=element.later_pages
@@ -40,9 +38,9 @@ class DocumentBuilder:
         """Append one block; a block without visible text is left out.
 
         Args:
-            text: What it says, not yet clean.
+            text: Not yet clean.
             level: Of a heading or a list item.
-            later_pages: Where in ``text`` the pages after that begin.
+            later_pages: Offsets in ``text`` of the pages after ``page``.
 
         Raises:
             ParseFailure: ``output_too_large`` or ``too_complex``.
@@ -62,7 +60,7 @@ class DocumentBuilder:
         self._length = end
 
     def add_table(self, rows: Iterable[Iterable[str]], *, page: int | None = None) -> None:
-        """Append a table; cells are set on one line each and rows without text left out."""
+        """Append a table; rows without text are left out."""
         self.add("table", table_text(rows), page=page)
 
     def finish(
@@ -73,11 +71,7 @@ class DocumentBuilder:
         pages: int | None = None,
         warnings: tuple[str, ...] = (),
     ) -> ParsedDocument:
-        """The document.
-
-        Raises:
-            ParseFailure: ``empty_text`` when no element was added: nothing is never a document.
-        """
+        """The document; ParseFailure ``empty_text`` without elements."""
         if not self._elements:
             raise ParseFailure(FailureReason.EMPTY_TEXT)
         text = SEPARATOR.join(element.text for element in self._elements)
@@ -85,7 +79,7 @@ class DocumentBuilder:
 
 
 def table_text(rows: Iterable[Iterable[str]]) -> str:
-    """A table's text: one row a line, rows without text left out."""
+    """A table's text, one row a line; rows without text are left out."""
     return "\n".join(filter(None, map(table_row, rows)))
 
 
@@ -96,7 +90,7 @@ def table_row(cells: Iterable[str]) -> str:
 
 
 def _clean_offsets(given: str, text: str, pages: LaterPages) -> Iterator[tuple[int, int]]:
-    """Where pages begin in ``text``, which is left of the given one when it is clean."""
+    """Page offsets in ``text``, the cleaned form of the first argument."""
     if not pages:
         return
     cleaned = clean(given)

@@ -1,4 +1,4 @@
-"""Which kind of document a file is, by its name and its first bytes together.
+"""Detection of a document's type by its name and its first bytes together.
 
 Pure and light: the API calls it before it accepts an upload, no parser library is imported.
 """
@@ -61,11 +61,11 @@ _AS_DOCUMENT = {
 
 @dataclass(frozen=True, slots=True)
 class DetectedType:
-    """A kind of document: the registry's key and the label people see.
+    """A type of document.
 
     Attributes:
         name: Media type, a key of ``ingestion.parsers.PARSERS``.
-        file_type: "markdown", "pdf", ..., or the language of source code.
+        file_type: The label for people: "markdown", "pdf", ..., or the language of source code.
     """
 
     name: str
@@ -73,15 +73,12 @@ class DetectedType:
 
 
 def detect_type(name: str, head: bytes, size: int) -> DetectedType:
-    """The kind of an uploaded file.
-
-    Args:
-        name: File name as sent; only its ending counts.
+    """The type of an uploaded file; only the ending of its name counts.
 
     Raises:
         EmptyFile: No bytes, or blanks only.
         UnsupportedFileType: No parser for this ending, or bytes no parser can read.
-        FileTypeMismatch: The bytes are of another kind than the ending says.
+        FileTypeMismatch: The bytes are of another type than the ending says.
         TextRecognitionMissing: A picture, and recognition is not installed.
     """
     suffix = _suffix(name)
@@ -102,11 +99,7 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
 
 
 def refuse_document_by_name(name: str) -> None:
-    """Refuse by its name what is a document itself, though a zip container.
-
-    Raises:
-        UnsupportedFileType: It is an Office document or an e-book.
-    """
+    """Raise UnsupportedFileType for the name of an Office document or e-book, which are zip containers too."""
     suffix = _suffix(name)
     form = _BY_SUFFIX.get(suffix)
     if form is not None and form.family is ZIP:
@@ -114,10 +107,10 @@ def refuse_document_by_name(name: str) -> None:
 
 
 def refuse_document_by_parts(name: str, archive: ZipFile) -> None:
-    """Refuse by its parts what is a document itself, whatever its name.
+    """Refuse an Office document or e-book by its parts, whatever its name.
 
     Raises:
-        FileTypeMismatch: It is an Office document or an e-book.
+        FileTypeMismatch: It is one.
         BadZipFile: It is damaged; ``zipfile`` raises others, too.
     """
     kind = _document_kind(archive)
@@ -167,7 +160,7 @@ def _check_text(suffix: str, head: bytes, content: str) -> None:
 
 
 def _is_binary(head: bytes, *, most: float) -> bool:
-    """Whether control codes other than NUL are more than text has, in any encoding."""
+    """Whether it has more control codes other than NUL than text in any encoding."""
     if byte_order_mark(head) is not None:
         return False
     return control_share(head.replace(b"\x00", b"")) > most and wide_form(head) is None

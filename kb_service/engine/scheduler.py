@@ -275,7 +275,7 @@ class FairQueue(Generic[_Work]):
             del self._waiting[account]
 
     def _forget(self) -> None:
-        """Drop the accounts with the largest lag: on return they would be treated nearly like new ones."""
+        """Drop the accounts with the least time used: on return they are nearly like new ones."""
         if len(self._used) <= _MOST_REMEMBERED:
             return
         recent = sorted(self._used, key=self._used.__getitem__)[-_MOST_REMEMBERED // 2 :]

@@ -1,4 +1,4 @@
-"""Outlook messages (.msg): subject, sender, recipients, date and text; attachments are left out."""
+"""Outlook messages (.msg): subject, sender, recipients, date and text."""
 
 # olefile has no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -34,7 +34,7 @@ _DAMAGE = (OSError, ValueError, IndexError, KeyError, TypeError, OverflowError, 
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a message saved by Outlook; its attachments are neither read nor stored.
 
-    The subject is the level-1 heading. The HTML body is read where there is one, else the plain one.
+    The subject is the level-1 heading. The HTML body is preferred to the plain one.
     """
     try:
         # Without, a message that was cut off gives what is left of it, as if whole.
@@ -60,8 +60,6 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 class _Message:
-    """The properties of a message that are read."""
-
     def __init__(self, file: "olefile.OleFileIO[str]", limits: ParseLimits) -> None:
         self._file = file
         self._limits = limits
@@ -76,16 +74,15 @@ class _Message:
         self._markup = self._read_markup()
 
     def text(self, number: int) -> str:
-        """A text property, empty if it is not there."""
+        """A text property, or an empty string."""
         return self._texts[number]
 
     def address(self) -> str:
-        """The sender's address in angle brackets."""
         address = self.text(_SENDER_ADDRESS)
         return f"<{address}>" if address and address != self.text(_SENDER) else ""
 
     def sent(self) -> str:
-        """When the message was sent, in ISO 8601, UTC."""
+        """The time of sending in ISO 8601, UTC."""
         ticks = self._numbers.get(_SENT, 0)
         if not 0 < ticks < 2**62:
             return ""
@@ -95,7 +92,7 @@ class _Message:
             return ""
 
     def markup(self) -> str:
-        """The HTML body, empty if there is none."""
+        """The HTML body, or an empty string."""
         return self._markup
 
     def _read_markup(self) -> str:

@@ -1,8 +1,8 @@
-"""Pictures of text as cameras and scanners leave them: what makes them legible is done here.
+"""Preprocessing of photographed and scanned pages for text recognition.
 
-Tesseract reads a page that lies on its side, and one that is tilted by two degrees. It does not read one that is
-upside down (its guesses there look like words and would be found), one that is tilted by more, grain, the small
-letters of a screen or those of a poster.
+Tesseract reads a page that lies on its side or is tilted by two degrees. It does not read pages that are upside down
+(its guesses look like words and would be found), tilted by more, grainy, or in the small letters of a screen or those
+of a poster.
 """
 
 import math
@@ -36,14 +36,7 @@ _CLEARER = 1.2
 
 
 def read(recogniser: OcrEngine, picture: GreyImage) -> OcrResult:
-    """The text of a picture; where it is hard to read, the surest of several tries.
-
-    Args:
-        picture: In shades of grey, whatever its state.
-
-    Raises:
-        ParseFailure: ``recognition_missing``.
-    """
+    """The text of a picture; where it is hard to read, the best of several tries."""
     plain = _without_grain(_image(picture))
     straight = _straight(plain)
     tries = _Attempts(recogniser, picture.dpi)
@@ -65,7 +58,7 @@ class _Attempts:
     """Readings of a picture in several states, and the best of them.
 
     Args:
-        dpi: what the picture says of itself.
+        dpi: from the picture's metadata.
     """
 
     def __init__(self, recogniser: OcrEngine, dpi: int) -> None:
@@ -77,7 +70,6 @@ class _Attempts:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing more need be tried."""
         return self.best.confidence >= _GOOD
 
     def take(self, image: Image.Image) -> OcrResult:
@@ -101,7 +93,7 @@ def _length(reading: OcrResult) -> int:
 
 
 def _resized(image: Image.Image, reading: OcrResult) -> Image.Image | None:
-    """With lines of the height that is read best, if theirs is another one or nothing was found."""
+    """Scaled to the best line height; None if it has that already."""
     factor = 1.0
     if reading.line_height and not _LEAST_LINE <= reading.line_height <= _MOST_LINE:
         factor = min(_MOST_FACTOR, _BEST_LINE / reading.line_height)
@@ -128,7 +120,7 @@ def _picture(image: Image.Image, dpi: int) -> GreyImage:
 
 
 def _without_grain(image: Image.Image) -> Image.Image:
-    """Smoothed, if it is grainy: Tesseract looks for letters in it, for 20 seconds a page."""
+    """Smoothed if grainy: Tesseract looks for letters in grain, for 20 seconds a page."""
     left, top = (max(0, side - _SAMPLE) // 2 for side in image.size)
     part = image.crop((left, top, image.width - left, image.height - top))
     difference = ImageChops.difference(part, part.filter(ImageFilter.MedianFilter(3)))
@@ -139,7 +131,7 @@ def _without_grain(image: Image.Image) -> Image.Image:
 
 
 def _straight(image: Image.Image) -> Image.Image:
-    """Turned so that its lines run along it, if they clearly do not.
+    """Deskewed, if clearly tilted.
 
     The angle is the one whose projection changes the most from row to row, or from column to column where the page
     lies on its side: W. Postl, Detection of linear oblique structures and skew scan in digitized documents, ICPR 1986.
@@ -162,7 +154,7 @@ def _straight(image: Image.Image) -> Image.Image:
 
 
 def _paper(image: Image.Image) -> int:
-    """The shade that most of it has, with which what a turn leaves empty is filled."""
+    """The most frequent shade, which fills the corners after a rotation."""
     shades = image.histogram()
     return shades.index(max(shades))
 

@@ -71,7 +71,7 @@ def _read_pages(read: Callable[[Element, int], None], body: Element, kind: str, 
 
 
 def _parents(root: Element) -> dict[str, str]:
-    """The named style that each automatic style stands for."""
+    """The parent style of each automatic style."""
     styles = child(root, "automatic-styles")
     return {
         attribute(style, "name"): attribute(style, "parent-style-name")
@@ -80,8 +80,6 @@ def _parents(root: Element) -> dict[str, str]:
 
 
 class _OdfReader:
-    """Turns the content into elements."""
-
     def __init__(self, out: DocumentBuilder, parents: dict[str, str]) -> None:
         self._out = out
         self._parents = parents
@@ -89,7 +87,6 @@ class _OdfReader:
         self._notes: list[Element] = []
 
     def read(self, body: Element) -> None:
-        """Add a text document."""
         self._read_blocks(body, 0, 0)
         # Reading a note may find further ones.
         for note in self._notes:
@@ -107,7 +104,6 @@ class _OdfReader:
                 self._read_blocks([shape], 0, 0)
 
     def read_sheet(self, sheet: Element, number: int) -> None:
-        """Add one sheet's tables."""
         add_tables(self._out, attribute(sheet, "name"), _sheet_rows(sheet), page=number)
 
     def _read_blocks(self, parent: Element | list[Element], depth: int, level: int) -> None:
@@ -151,7 +147,7 @@ class _OdfReader:
 
 
 def _class(shape: Element) -> str:
-    """What a shape of a slide is for: ``title``, ``outline``, ``notes``, ..."""
+    """The class of a slide's shape: ``title``, ``outline``, ``notes``, ..."""
     return next((value for key, value in shape.attrib.items() if key.endswith("}class")), "")
 
 
@@ -184,7 +180,7 @@ def _cell_text(cell: Element) -> str:
 
 
 def _table_rows(table: Element, depth: int) -> Iterator[tuple[Element, int]]:
-    """The rows of a table, and how often each is repeated."""
+    """The rows of a table with their repeat counts."""
     if depth > _DEEPEST:
         raise ParseFailure(FailureReason.TOO_COMPLEX)
     for part in table:
@@ -195,7 +191,7 @@ def _table_rows(table: Element, depth: int) -> Iterator[tuple[Element, int]]:
 
 
 def _cells_of(row: Element) -> Iterator[TableCell]:
-    """The cells of a table in a text; those that others cover are told by these."""
+    """The cells of a row; covered cells are recognised by the cells that cover them."""
     for node in row:
         if name(node) == "table-cell":
             columns = _repeats(node, "number-columns-spanned")

@@ -48,8 +48,6 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 class _Slide:
-    """One slide on its way into the builder."""
-
     def __init__(self, archive: ZipFile, out: DocumentBuilder, limits: ParseLimits, number: int) -> None:
         self._archive = archive
         self._out = out
@@ -58,7 +56,7 @@ class _Slide:
         self._parts: dict[str, Relation] = {}
 
     def read(self, part: str) -> bool:
-        """Add the slide's elements; whether it is shown at all."""
+        """Add the slide's elements; False for a hidden slide."""
         root = read_root(self._archive, part, self._limits)
         if root.get("show") in ("0", "false"):
             return False
@@ -117,7 +115,7 @@ class _Slide:
         self._out.add_table(spread_merged_cells(filter(None, cells) for cells in rows), page=self._number)
 
     def _add_diagram(self, identifier: str) -> None:
-        """The texts of a SmartArt diagram, which has a part of its own."""
+        """Add the texts of a SmartArt diagram, which has a part of its own."""
         data = self._parts.get(identifier)
         if data is not None and data.part in self._archive.NameToInfo:
             for paragraph in _paragraphs(read_root(self._archive, data.part, self._limits)):
@@ -125,7 +123,7 @@ class _Slide:
 
 
 def _shapes(root: Element) -> Iterator[Element]:
-    """Shapes and frames in drawing order, those of groups in their place."""
+    """Shapes and frames in drawing order, groups flattened."""
     waiting = [(node, 0) for node in reversed(root) if name(node) == "cSld"]
     while waiting:
         node, depth = waiting.pop()
@@ -139,7 +137,7 @@ def _shapes(root: Element) -> Iterator[Element]:
 
 
 def _placeholder(shape: Element) -> str | None:
-    """The kind of placeholder a shape fills, empty for the usual one; None for a free shape."""
+    """The type of a shape's placeholder, empty for the default type; None for a free shape."""
     for part in shape:
         if name(part).startswith("nv"):
             placeholder = next((node for node in part.iter() if name(node) == "ph"), None)
@@ -160,7 +158,7 @@ def _paragraphs(shape: Element) -> Iterator[Element]:
 
 
 def _cell(node: Element) -> TableCell | None:
-    """A table's cell; one that is merged to its left is there too, and blank."""
+    """A table's cell; one merged to its left is there too, and blank."""
     if name(node) != "tc":
         return None
     text = flow(" ".join(map(_text, _paragraphs(node))))

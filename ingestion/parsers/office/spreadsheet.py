@@ -12,8 +12,8 @@ class SheetRow:
     """A row that has text.
 
     Attributes:
-        number: Its place in the sheet, from 1.
-        cells: Text by column, from 0; empty cells are not in it.
+        number: From 1.
+        cells: Text by column, from 0, without empty cells.
     """
 
     number: int
@@ -24,7 +24,7 @@ def add_tables(out: DocumentBuilder, title: str, rows: Iterable[SheetRow], *, pa
     """Add a sheet: its title as heading if it has any text, then its blocks of cells in order.
 
     A blank row ends a block; so does a blank column between two blocks that each have a header. A block without a
-    header goes on under the header of the block above it, if its columns are that block's. Lone cells, also those
+    header continues under the header of the block above it, if its columns are that block's. Single cells, also those
     above a table, are paragraphs.
     """
     headers: list[SheetRow] = []
@@ -50,7 +50,7 @@ def _blocks(rows: Iterable[SheetRow]) -> Iterator[list[SheetRow]]:
 
 
 def _without_captions(out: DocumentBuilder, block: list[SheetRow], page: int) -> list[SheetRow]:
-    """The block below the lone cells on its top, which are added as paragraphs."""
+    """The block without the single cells on its top, which are added as paragraphs."""
     start = 0
     is_wide = any(len(row.cells) > 1 for row in block)
     while start < len(block) and len(block[start].cells) == 1 and (is_wide or len(block) == 1):
@@ -60,7 +60,7 @@ def _without_captions(out: DocumentBuilder, block: list[SheetRow], page: int) ->
 
 
 def _abreast(block: list[SheetRow]) -> list[list[SheetRow]]:
-    """The tables that stand side by side in a block; most often it is one."""
+    """The tables side by side in a block; mostly one."""
     columns = sorted({column for row in block for column in row.cells})
     groups: list[list[int]] = []
     for column in columns:
@@ -88,7 +88,7 @@ def _has_header(table: list[SheetRow], columns: Sequence[int]) -> bool:
 
 
 def _add_table(out: DocumentBuilder, rows: list[SheetRow], headers: list[SheetRow], page: int) -> SheetRow | None:
-    """Add one table, under one of the headers above it if it has none; its own header."""
+    """Add one table, under a header from above if it has none; returns its header."""
     if not rows:
         return None
     columns = sorted({column for row in rows for column in row.cells})

@@ -22,8 +22,6 @@ from ingestion.parsers.table_grid import MergedLabels
 
 
 class _Kind(Enum):
-    """What a number stands for."""
-
     PLAIN = 0
     PERCENT = 1
     DATE = 2
@@ -64,7 +62,6 @@ class NumberFormats:
 
     @classmethod
     def read(cls, styles: bytes | None, *, is_1904: bool) -> "NumberFormats":
-        """The formats of a workbook's styles part."""
         if styles is None:
             return cls((), is_1904=is_1904)
         root = read_xml(styles)
@@ -76,7 +73,7 @@ class NumberFormats:
         return cls(kinds, is_1904=is_1904)
 
     def render(self, value: str, style: str) -> str:
-        """A number as text: dates and times in ISO 8601, sums of hours as such, at most 15 significant digits."""
+        """A number as text: dates and times in ISO 8601, durations in hours, at most 15 significant digits."""
         kind = self._kinds.get(style)
         if kind is None and value.isdigit():
             return value
@@ -153,8 +150,8 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .xlsx or .xlsm file; no formula is computed, no macro run, no link followed.
 
     A sheet's number is the page of its elements, its name a level-1 heading. Each block of filled cells is a table, a
-    lone cell a paragraph. Dates and percentages are written as the cell shows them; a formula gives the value stored
-    with it. A merged cell over several rows stands in each of them. Hidden sheets are left out, with a warning.
+    single cell a paragraph. Dates and percentages are written as the cell shows them; a formula gives its stored
+    value. A cell merged over several rows is repeated in each. Hidden sheets are left out, with a warning.
     """
     builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
@@ -186,7 +183,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 class _Cells:
-    """What the cells of all sheets refer to: shared strings and number formats."""
+    """The shared strings and number formats of all sheets."""
 
     def __init__(self, strings: list[str], formats: NumberFormats) -> None:
         self._strings = strings
@@ -217,7 +214,7 @@ def _cells(archive: ZipFile, workbook: Element, parts: dict[str, Relation], limi
 
 
 class _SharedStrings:
-    """Collects the shared strings; readings of Chinese and Japanese names are left out."""
+    """Collects the shared strings, without phonetic readings of Chinese and Japanese names."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -245,15 +242,15 @@ class _SharedStrings:
 
 
 def _unescaped(text: str) -> str:
-    """A text in which no character is written by its number."""
+    """Replace escapes of characters by number."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
 def _merged(archive: ZipFile, part: str) -> dict[str, int]:
-    """The first cells of the merged ranges that have several rows, each with the last row.
+    """The first cells of ranges merged over several rows, each with the last row.
 
-    They stand behind the rows, which are read one by one. To read all of the XML for them before would take twice the
-    time, to look through its bytes a hundredth.
+    They follow the rows, which are streamed. Parsing all of the XML for them would take twice the time, a search
+    through its bytes a hundredth.
     """
     labels: dict[str, int] = {}
     before = b""
@@ -267,8 +264,6 @@ def _merged(archive: ZipFile, part: str) -> dict[str, int]:
 
 
 class _Sheet:
-    """Reads the cells of one sheet row by row."""
-
     def __init__(self, cells: _Cells, merged: Mapping[str, int]) -> None:
         self._cells = cells
         self._merged = merged
@@ -285,7 +280,7 @@ class _Sheet:
         self._into: list[str] | None = None
 
     def rows(self, blocks: Iterator[bytes]) -> Generator[SheetRow]:
-        """The rows that have text, as they come in."""
+        """The rows that have text, as a stream."""
         for _ in stream_xml(blocks, self):
             yield from self._done
             self._done.clear()

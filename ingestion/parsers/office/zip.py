@@ -1,4 +1,4 @@
-"""Opening a zip container within bounds."""
+"""Bounded reading of zip containers."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -42,7 +42,7 @@ def _check_directory(members: list[ZipInfo], limits: ParseLimits) -> None:
 
 
 def stream_part(archive: ZipFile, name: str) -> Generator[bytes]:
-    """A part block by block, nothing for a part that is not there.
+    """A part block by block; nothing for a missing part.
 
     No part gives more than the directory says, and ``open_zip`` has bounded that.
     """
@@ -53,11 +53,7 @@ def stream_part(archive: ZipFile, name: str) -> Generator[bytes]:
 
 
 def read_part(archive: ZipFile, name: str, limits: ParseLimits) -> bytes | None:
-    """The bytes of a part, counted while they are unpacked; None if there is no such part.
-
-    Raises:
-        ParseFailure: ``archive_limits``.
-    """
+    """The bytes of a part, or None if missing; ParseFailure ``archive_limits`` while unpacking."""
     if name not in archive.NameToInfo:
         return None
     content = bytearray()

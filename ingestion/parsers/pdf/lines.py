@@ -1,4 +1,4 @@
-"""The lines and tables of a PDF's pages, with size and position, as PDFium reads them."""
+"""Lines and tables of a PDF's pages with sizes and positions, read by PDFium."""
 
 # pypdfium2 wraps a C library and has no types for what its raw functions return.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -33,10 +33,9 @@ class PdfLine:
     """One line of a page; lengths in points, y upwards from the foot of the page.
 
     Attributes:
-        text: The line's characters as PDFium reads them.
-        y: Where its first character stands, as a length.
+        y: Of its first character.
         place: The same as share of the page's height, 1 at the top.
-        rows: Of a table, which stands here as one line: its cells. Its text is theirs, its size 0.
+        rows: The cells of a table, which counts as one line of size 0.
     """
 
     text: str
@@ -54,8 +53,8 @@ class PdfPage:
 
     Attributes:
         number: From 1.
-        lines: Lines in the order of the content.
-        has_pictures: Whether it shows pictures (looked up only where it has no text).
+        lines: In the order of the content.
+        has_pictures: Determined only for pages without text.
         is_damaged: Whether it could not be read.
     """
 
@@ -115,7 +114,7 @@ def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Gr
 
 
 def _render_dpi(page: pypdfium2.PdfPage) -> int:
-    """As fine as the page's pictures are: larger letters are read worse, and more slowly."""
+    """The resolution of the page's pictures: larger letters are recognised worse, and more slowly."""
     pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], _FORM_DEPTH)
     finest = max((_image_dpi(image) for image in pictures if isinstance(image, PdfImage)), default=0.0)
     least = 72 * _LEAST_SIDE / max(page.get_width(), page.get_height(), 1)
@@ -123,7 +122,7 @@ def _render_dpi(page: pypdfium2.PdfPage) -> int:
 
 
 def _image_dpi(picture: PdfImage) -> float:
-    """Pixels an inch of a picture's longer side; 0 for a damaged one."""
+    """Pixels per inch of a picture's longer side; 0 for a damaged one."""
     try:
         left, bottom, right, top = picture.get_bounds()
         pixels = max(picture.get_px_size())
@@ -146,7 +145,7 @@ def _open(path: Path) -> pypdfium2.PdfDocument:
 
 
 def _check_end(path: Path) -> None:
-    """Refuse a file that was cut off: PDFium would give the pages that are left, as if whole."""
+    """Refuse a truncated file: PDFium would return the remaining pages as if complete."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _TAIL))
         if b"startxref" not in file.read():
@@ -178,7 +177,7 @@ def _has_pictures(page: pypdfium2.PdfPage) -> bool:
 
 @dataclass(slots=True)
 class _Table:
-    """A table and which of the page's characters stand in it."""
+    """A table and the indices of its characters."""
 
     grid: RuledGrid
     characters: set[int] = field(default_factory=set[int])
@@ -234,7 +233,7 @@ def _middle(text: pypdfium2.PdfTextPage, index: int) -> tuple[float, float] | No
 
 
 def _lines(page: pypdfium2.PdfTextPage, tables: Sequence[_Table], height: float) -> Iterator[PdfLine]:
-    """The lines that stand in no table, and each table where its first character is read."""
+    """The lines outside tables, and each table at its first character."""
     table_of = {index: table for table in tables for index in table.characters}
     emitted: list[_Table] = []
     start = 0

@@ -1,4 +1,4 @@
-"""Tables drawn by ruling lines: the lines of a page, and the grids of cells that they make."""
+"""Tables drawn by ruling lines: a page's rules and their grids of cells."""
 
 # PDFium's raw functions have no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -34,7 +34,7 @@ class RulingLine:
     """A horizontal or vertical line, in points from the lower left of the page.
 
     Attributes:
-        at: Its place across: y of a horizontal one, x of a vertical one.
+        at: y of a horizontal line, x of a vertical one.
         start: Where it begins along its axis.
     """
 
@@ -56,7 +56,7 @@ class _TooMany(Exception):
 
 
 def read_ruling_lines(page: pypdfium2.PdfPage) -> RulingLines:
-    """The rules of a page; none where it draws so much that it is no table."""
+    """The rules of a page; none for a page with too many strokes, such as a drawing."""
     horizontal: list[RulingLine] = []
     vertical: list[RulingLine] = []
     try:
@@ -71,7 +71,7 @@ def read_ruling_lines(page: pypdfium2.PdfPage) -> RulingLines:
 
 
 def _strokes(parent: object, matrix: _Matrix, left: list[int], depth: int = 0) -> Iterator[tuple[_Point, _Point]]:
-    """The straight strokes of what a page or a form shows; ``left`` is what may still be read."""
+    """The straight strokes of a page or a form; ``left`` is the remaining budget."""
     is_form = depth > 0
     count = raw.FPDFFormObj_CountObjects if is_form else raw.FPDFPage_CountObjects
     get = raw.FPDFFormObj_GetObject if is_form else raw.FPDFPage_GetObject
@@ -125,7 +125,7 @@ def _matrix(shape: object) -> _Matrix:
 
 
 def _composed(first: _Matrix, second: _Matrix) -> _Matrix:
-    """What applies the first one and then the second."""
+    """The first matrix, then the second."""
     a, b, c, d, e, f = first
     k, l, m, n, o, p = second  # noqa: E741 - as matrices are written
     return (a * k + b * m, a * l + b * n, c * k + d * m, c * l + d * n, e * k + f * m + o, e * l + f * n + p)
@@ -155,11 +155,11 @@ _Cell = tuple[int, int]
 
 @dataclass(slots=True)
 class RuledGrid:
-    """Where the cells of a table are.
+    """The cell borders of a table.
 
     Attributes:
-        xs: Borders of the columns, from the left.
-        ys: Borders of the rows, from the foot.
+        xs: From the left.
+        ys: From the foot.
     """
 
     xs: Sequence[float]
@@ -178,14 +178,14 @@ class RuledGrid:
                 self._owners[row, column] = self._owner(row, column)
 
     def cell(self, x: float, y: float) -> tuple[int, int] | None:
-        """Row (from the top) and column of a place; of cells that are one, the upper left."""
+        """Row (from the top) and column of a point; of merged cells, the upper left."""
         if not (self.xs[0] <= x < self.xs[-1] and self.ys[0] <= y < self.ys[-1]):
             return None
         row = len(self.ys) - 1 - bisect_right(self.ys, y)
         return self._owners[row, bisect_right(self.xs, x) - 1]
 
     def rows(self, texts: dict[tuple[int, int], str]) -> TableRows | None:
-        """The table of these texts by cell; None where it is none, but boxes or a drawing."""
+        """The table of these texts by cell; None for boxes or a drawing."""
         filled = {place: flow(_HYPHEN.sub("", text)) for place, text in texts.items()}
         filled = {place: text for place, text in filled.items() if text}
         cells = len(set(self._owners.values()))
@@ -202,7 +202,7 @@ class RuledGrid:
         return tuple(row for row in rows if any(row))
 
     def _owner(self, row: int, column: int) -> tuple[int, int]:
-        """The cell that this one is a part of: no rule stands between them."""
+        """The first cell of the merged cells that this one belongs to."""
         above = len(self.ys) - 1 - row
         height = (self.ys[above] + self.ys[above - 1]) / 2
         middle = (self.xs[column] + self.xs[column + 1]) / 2
@@ -225,7 +225,7 @@ def _covers(rules: Iterable[RulingLine], along: float) -> bool:
 
 
 def find_grids(rules: RulingLines) -> Iterator[RuledGrid]:
-    """The grids of at least two rows and two columns that rules make up."""
+    """The grids of at least two rows and two columns."""
     horizontal, vertical = _joined(rules.horizontal), _joined(rules.vertical)
     if len(horizontal) + len(vertical) > _MOST_RULES:
         return
@@ -236,7 +236,7 @@ def find_grids(rules: RulingLines) -> Iterator[RuledGrid]:
 
 
 def _borders(rules: Sequence[RulingLine], crossing: Sequence[RulingLine]) -> list[float]:
-    """Where rules stand; a table that is open at its sides ends where those do that cross them."""
+    """Positions of rules; a table without side borders ends where its crossing rules do."""
     places = _places(rule.at for rule in rules)
     ends = [end for rule in crossing for end in (rule.start, rule.end)]
     outer = (min(ends), max(ends))
@@ -248,7 +248,7 @@ def _is_beyond(end: float, places: Sequence[float]) -> bool:
 
 
 def _places(values: Iterable[float]) -> list[float]:
-    """The values in order, those that are the same once."""
+    """The sorted values without near duplicates."""
     places: list[float] = []
     for value in sorted(values):
         if not places or value - places[-1] > _TOLERANCE:
@@ -257,7 +257,7 @@ def _places(values: Iterable[float]) -> list[float]:
 
 
 def _joined(rules: Sequence[RulingLine]) -> list[RulingLine]:
-    """Rules that go on or lie upon each other as one; short ones left out."""
+    """Adjoining and overlapping rules as one; short ones left out."""
     joined: list[RulingLine] = []
     by_place: dict[int, list[RulingLine]] = defaultdict(list)
     places = _places(rule.at for rule in rules)
