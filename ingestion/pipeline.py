@@ -1,7 +1,7 @@
 """The ingestion pipeline: parse, split, embed and index documents, then show the new revision.
 
-Small documents are processed as a batch, with one request to the encoder, one to the index and one transaction for
-all. Each document keeps its own lease and result.
+Small documents are processed as a batch, with one request to the encoder, one to the index and one transaction. Each
+document keeps its own lease and result.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ _PROGRESS_SECONDS = 0.25
 
 
 async def ingest(context: WorkerContext, document_id: str) -> None:
-    """Process one waiting document; a second call, or one on another worker, has no effect."""
+    """Process one waiting document; idempotent, also across workers."""
     await process_documents(context, await claim(context, document_id, alone=True))
 
 
@@ -84,7 +84,7 @@ async def _process_batch(context: WorkerContext, batch: Sequence[ClaimedDocument
 
 
 async def _process_separately(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:
-    """Process a batch that failed one document at a time: one of them may be the cause."""
+    """Process a failed batch one document at a time: one of them may be the cause."""
     for claimed in batch:
         # A document without a lease may be complete: its points must not be touched.
         if await _renew(context, [claimed]):
@@ -99,7 +99,7 @@ async def _renew(
     stage: DocumentStage | None = None,
     percent: int | None = None,
 ) -> bool:
-    """Renew the leases and write how far the work is; False when no lease is left."""
+    """Renew the leases and write the progress; False when no lease is left."""
     held, seconds = [claimed.lease for claimed in batch], context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
         return await leases.renew(work, held, seconds=seconds, stage=stage, progress=percent)
@@ -114,11 +114,7 @@ class _ProgressWriter:
         self._written = time.monotonic()
 
     async def reach(self, stage: DocumentStage, percent: int) -> None:
-        """Write stage and percent.
-
-        Raises:
-            LeaseLost: another worker has all the documents.
-        """
+        """Write stage and percent; LeaseLost when no lease is left."""
         if time.monotonic() - self._written < _PROGRESS_SECONDS:
             return
         if not await _renew(self._context, self._batch, stage, percent):
@@ -126,7 +122,7 @@ class _ProgressWriter:
         self._written = time.monotonic()
 
     async def report_parsing(self, percent: int) -> None:
-        """Write the progress of a document that is parsed page by page, if that is possible."""
+        """Write the progress of a document that is parsed page by page; failures are ignored."""
         try:
             await self.reach(DocumentStage.PARSING, percent)
         except (AgentexError, OSError) as error:
@@ -136,8 +132,6 @@ class _ProgressWriter:
 
 @dataclass(frozen=True)
 class _SplitDocument:
-    """A document that was parsed and split."""
-
     claimed: ClaimedDocument
     parsed: ParsedDocument
     pieces: Sequence[Piece]
@@ -147,7 +141,7 @@ _AttemptResult = RevisionSwitch | Exception
 
 
 async def _run_stages(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> list[_AttemptResult]:
-    """Process documents together; the result of each, in their order."""
+    """Process documents together; their results in order."""
     progress = _ProgressWriter(context, batch)
     space = context.spaces.of(batch[0].generation.embedding_model)
     parsed = await _parse_each(context, progress, [claimed.document for claimed in batch])
@@ -217,7 +211,7 @@ async def _record_results(
 
 
 async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]]) -> None:
-    """Do what follows a completed attempt; the sweep and the reconciler repeat what fails."""
+    """Do what follows a completed attempt; the sweep and the reconciler repeat failures."""
     try:
         await act()
     except (AgentexError, OSError) as error:
@@ -258,11 +252,7 @@ async def _parse_each(
 async def _embed_and_index(
     space: EmbeddingSpace, progress: _ProgressWriter, splits: Sequence[_SplitDocument]
 ) -> list[RevisionResult]:
-    """Embed and upsert the pieces in batches; the rerank's tokens are made while the engine embeds.
-
-    Returns:
-        What is to be written of each document.
-    """
+    """Embed and upsert the pieces in batches; the rerank's tokens are made while the engine embeds."""
     for document in (split.claimed.document for split in splits if not split.claimed.is_untouched):
         # An attempt that was cut short may have left more pieces than this one has.
         gone = document_queries.unused_revisions(document)

@@ -28,10 +28,10 @@ _LOCK_SECONDS = 10
 
 @dataclass(frozen=True)
 class SplitRequest:
-    """A document to split, and how.
+    """A document and its split settings.
 
     Args:
-        document: to parse; the previewer sets the limits.
+        document: the previewer sets its limits.
         most: pieces that are returned; all are counted.
     """
 
@@ -43,10 +43,9 @@ class SplitRequest:
 
 @dataclass(frozen=True)
 class SplitPreview:
-    """The first pieces of a document, and figures over all of them.
+    """The first pieces of a document in reading order, and figures over all of them.
 
     Args:
-        pieces: the first ones, in reading order.
         windows: number of dense windows of all pieces.
     """
 
@@ -61,9 +60,9 @@ class SplitPreview:
 
 
 class SplitPreviewer:
-    """Makes previews, one at a time, in a parser child of its own.
+    """Makes previews, one at a time, in a parser child of its own, started at the first.
 
-    The child is started by the first preview. Nothing is stored, embedded or indexed.
+    Nothing is stored, embedded or indexed.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -99,7 +98,6 @@ class SplitPreviewer:
             self._lock.release()
 
     async def close(self) -> None:
-        """End the child."""
         await self._parser.close()
 
     async def _preview(self, request: SplitRequest) -> SplitPreview:

@@ -60,7 +60,7 @@ async def advance(context: WorkerContext, knowledge_base_id: str) -> None:
 
 
 async def run_reindex(context: WorkerContext, knowledge_base_id: str) -> None:
-    """The job: measure a finished re-index by the saved questions, then ``maintain`` to it."""
+    """Measure a finished re-index by the saved questions, then ``maintain`` it."""
     async with context.database.reading() as session:
         row = await session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is not None:
@@ -119,7 +119,7 @@ async def _record_outage(context: WorkerContext, row: KnowledgeBase, outage: Out
 
 
 async def maintain(context: WorkerContext, knowledge_base_id: str) -> None:
-    """Advance a re-index and delete the generations that nothing needs any more."""
+    """Advance a re-index and delete unused generations."""
     await advance(context, knowledge_base_id)
     async with context.database.reading() as session:
         row = await session.get(KnowledgeBase, knowledge_base_id)

@@ -1,4 +1,4 @@
-"""Imports and copies of knowledge bases: one job that can be interrupted and repeated."""
+"""Imports and copies of knowledge bases as a repeatable job."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -81,7 +81,7 @@ _INTERNAL = {
 
 
 class _SourceGone(Exception):
-    """There is nothing to read from any more."""
+    """The source of the transfer was deleted."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class _TransferSource:
 
 
 async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
-    """Run a waiting import or copy; a second call, or one on another worker, has no effect."""
+    """Run a waiting import or copy; idempotent, also across workers."""
     settings = context.settings
     async with unit_of_work(context.database) as work:
         row = await transfers.acquire(work, transfer_id, owner=context.owner, seconds=settings.lease_seconds)
@@ -266,11 +266,7 @@ async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource
 
 
 async def requeue_transfers(context: WorkerContext) -> int:
-    """Queue waiting transfers whose job was lost.
-
-    Returns:
-        How many jobs were written.
-    """
+    """Queue waiting transfers whose job was lost; returns the number of new jobs."""
     async with context.database.reading() as session:
         waiting = await transfers.stale(session, _GRACE)
     if not waiting:

@@ -1,8 +1,8 @@
 """Restore of a knowledge base's documents into a new one, without embedding them again.
 
-Every id is derived from the transfer's id and the document's key, so an attempt that was cut off is repeated over
-itself. A document's row is written first, then its points, then its chunks together with the switch that shows it: a
-search finds all of it or nothing.
+Every id is derived from the transfer's id and the document's key, so an interrupted attempt can be repeated. A
+document's row is written first, then its points, then its chunks together with the switch that shows it: a search
+finds all of it or nothing.
 """
 
 import asyncio
@@ -54,11 +54,11 @@ LeaseGuard = Callable[[UnitOfWork], Awaitable[None]]
 
 @dataclass(frozen=True)
 class TransferDestination:
-    """The knowledge base that documents are restored into.
+    """The new knowledge base.
 
     Args:
         embeds_anew: only files are restored, and the ordinary pipeline indexes them.
-        source_id: the knowledge base that is copied, None for a file; keys are its documents' ids.
+        source_id: the copied knowledge base, None for a file; keys are its documents' ids.
     """
 
     transfer_id: str
@@ -68,7 +68,6 @@ class TransferDestination:
     guard: LeaseGuard
 
     def document_id(self, key: str) -> str:
-        """The new id of a source's document."""
         return str(uuid5(_NAMESPACE, f"{self.transfer_id}:{key}"))
 
     @property
@@ -79,8 +78,6 @@ class TransferDestination:
 
 @dataclass(frozen=True)
 class _PendingDocument:
-    """A document whose file is stored."""
-
     key: str
     row: Document
     entry: DocumentEntry
@@ -113,8 +110,7 @@ class DocumentRestorer:
         """Store a document's file, and write the batch when it is full.
 
         Raises:
-            InvalidArchive: the file is not the one that the entry describes.
-            TransferLost: the transfer was lost.
+            InvalidArchive: the file does not match its entry.
         """
         entry = content.entry
         row = self._row(content)
@@ -163,10 +159,10 @@ class DocumentRestorer:
         return row
 
     async def _write_rows(self, batch: Sequence[_PendingDocument]) -> tuple[set[str], set[str]]:
-        """Write the rows, over those that an earlier attempt left incomplete.
+        """Write the rows, over incomplete ones of an earlier attempt.
 
         Returns:
-            The ids of all rows written, and of those that were there incomplete. Documents that a person changed
+            The ids of all rows written, and of those that existed incomplete. Documents that a person changed
             meanwhile are in neither.
         """
         ids = [document.row.id for document in batch]
@@ -196,7 +192,7 @@ class DocumentRestorer:
     async def _restrict(self, work: UnitOfWork, fresh: Sequence[_PendingDocument], redone: Collection[str]) -> None:
         """Copy the readers of restricted documents when their rows are first written.
 
-        Later their owner may have changed them, even if an attempt was cut off since.
+        Later their owner may have changed them, even after an interrupted attempt.
         """
         restricted = [document for document in fresh if document.row.restricted]
         if not restricted:
@@ -207,7 +203,7 @@ class DocumentRestorer:
             await permissions.copy_acl(work, self._to.source_id, self._to.knowledge_base.id, copies)
 
     async def _check_quota(self, work: UnitOfWork) -> None:
-        """A copy's source may have grown since its size was promised."""
+        """Check the quota: a copy's source may have grown since the start."""
         settings = await self._context.live.read(work.session)
         quota, owner_id = settings.user_quota_bytes, self._to.knowledge_base.owner_id
         if quota:
@@ -259,7 +255,7 @@ class DocumentRestorer:
 
 
 async def _store(context: WorkerContext, key: str, content: DocumentContent) -> None:
-    """Write a document's file, checking that it is the one the entry describes."""
+    """Write a document's file and check it against its entry."""
     digest, size, limit = hashlib.sha256(), 0, content.entry.file_size
 
     async def counted() -> AsyncIterator[bytes]:

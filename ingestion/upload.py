@@ -1,4 +1,4 @@
-"""Upload service: files checked, stored and registered as documents of a knowledge base."""
+"""Upload of files as documents of a knowledge base."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
@@ -32,11 +32,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class UploadOptions:
-    """What a request says about a file beside its bytes.
+    """A request's options for a file.
 
     Args:
-        on_conflict: what to do where other bytes have its name.
-        attributes: metadata of the document; None leaves what it has.
+        on_conflict: what to do where a file with other bytes has its name.
+        attributes: metadata of the document; None keeps the present ones.
     """
 
     on_conflict: OnConflict
@@ -44,11 +44,7 @@ class UploadOptions:
 
     @classmethod
     def parse(cls, on_conflict: str, metadata: str | None) -> "UploadOptions":
-        """Read the options as a form spells them.
-
-        Raises:
-            InvalidRequest: a value can't be used.
-        """
+        """Parse the options of a form; InvalidRequest for a bad value."""
         try:
             choice = OnConflict(on_conflict)
         except ValueError as error:
@@ -63,7 +59,6 @@ class UploadFile:
     """A received file that is not checked yet.
 
     Args:
-        size: in bytes.
         file: seekable, read on a thread by the checks that precede storing.
         metadata: JSON as the form has it.
     """
@@ -77,11 +72,9 @@ class UploadFile:
 
     @property
     def is_small(self) -> bool:
-        """Whether it may be held in memory."""
         return self.size <= _SMALL_BYTES
 
     async def read(self) -> bytes:
-        """All of a small file."""
         return b"".join([block async for block in self.blocks()])
 
     async def head(self) -> bytes:
@@ -92,7 +85,7 @@ class UploadFile:
 
 @dataclass(frozen=True)
 class UploadTarget:
-    """A knowledge base that somebody may upload to, and the largest file it takes now."""
+    """A knowledge base that accepts the caller's uploads, and its current maximum file size."""
 
     principal: Principal
     knowledge_base_id: str
@@ -113,7 +106,7 @@ class _CheckedUpload:
 
 
 class UploadService:
-    """Stores uploaded files, then registers them; removes the stored bytes of what is refused.
+    """Stores uploaded files, then registers them; removes the stored bytes of refused ones.
 
     Args:
         live: the size limits and quotas in force.
@@ -130,7 +123,7 @@ class UploadService:
         self._after_commit = after_commit
 
     async def open(self, principal: Principal, knowledge_base_id: str) -> UploadTarget:
-        """Refuse an upload before any of its bytes is read.
+        """Check the right to upload before any byte is read.
 
         Raises:
             KnowledgeBaseNotFound: there is none for the caller.
@@ -145,8 +138,7 @@ class UploadService:
         """Make each file a document, or a revision of one, all in one transaction.
 
         Returns:
-            For each file its document, or why there is none: then nothing is kept of it, and it doesn't stop the
-            others.
+            For each file its document or its error; then nothing is kept of it, and the others go on.
         """
         checked = [await self._try_check(target, file) for file in files]
         passed = [item.file for item in checked if isinstance(item, _CheckedUpload)]
@@ -166,10 +158,9 @@ class UploadService:
         content: AsyncIterator[bytes],
         options: UploadOptions,
     ) -> UploadResult:
-        """Make a document of bytes whose type is known, such as a member of an archive.
+        """Make a document of bytes of known type, such as a member of an archive.
 
-        Raises:
-            AgentexError: it can't be; then its bytes are gone, or the sweep will find them.
+        On an AgentexError its bytes are deleted, at the latest by the sweep.
         """
         name = clean_name(name)
         stored = await store_stream(self._store, content, max_bytes=target.max_bytes)
@@ -247,13 +238,13 @@ def _upload(name: str, file_type: FileType, options: UploadOptions, file: Stored
 
 
 def _continued(before: Iterable[object], after: Iterable[_T | AgentexError]) -> list[_T | AgentexError]:
-    """Merge the results of a step into the input's order, keeping the failures before it."""
+    """Merge the results of a step into the input's order, keeping earlier failures."""
     following = iter(after)
     return [item if isinstance(item, AgentexError) else next(following) for item in before]
 
 
 def _spare_keys(uploads: Sequence[Upload], results: Sequence[UploadResult | UploadRefusal]) -> Iterator[str]:
-    """The stored files that nothing needs any more."""
+    """The stored files that are not needed."""
     for upload, result in zip(uploads, results, strict=True):
         if isinstance(result, UploadResult):
             yield from result.spare_keys

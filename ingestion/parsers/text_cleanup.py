@@ -1,4 +1,4 @@
-"""Text hygiene shared by all parsers: what no later stage may ever meet."""
+"""Text cleaning shared by all parsers."""
 
 import re
 
@@ -19,7 +19,7 @@ def clean(text: str) -> str:
     """The text with ``\\n`` as only line break and without characters that break stores.
 
     Removed are control characters (NUL above all: PostgreSQL refuses it), lone surrogates and non-characters; of
-    stacked combining marks the first eight stay. Bidirectional controls stay: they are stripped where text is shown.
+    stacked combining marks the first eight stay. Bidirectional controls stay: they are stripped on display.
     """
     text = _BREAKS.sub("\n", text)
     text = _FORBIDDEN.sub("", text)

@@ -20,7 +20,7 @@ class _SmallSections:
     units: list[TextUnit]
 
     def accepts(self, path: HeadingPath, units: Sequence[TextUnit], sizes: SplitSizes) -> bool:
-        """Whether a section is near enough (sibling, parent, child) and there is room for it."""
+        """Whether a section is a sibling, parent or child, and there is room for it."""
         tokens = sum(unit.tokens for unit in (*self.units, *units))
         return (
             len(common_path(self.path, path)) >= max(self.depth, len(path)) - 1
@@ -41,11 +41,8 @@ def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> It
     size (siblings, or a parent and its children) share a piece up to the size. A heading without a body joins its
     first sub-section. Within a section whole paragraphs are packed; a longer one is cut into sentences, then clauses,
     words, characters. Code is cut at blank lines, then lines; a table between rows, its header row repeated. Overlap
-    is made of whole sentences (or lines) and never crosses a section.
-
-    Laws: every piece has a token and at most ``chunk_size`` of them; every token of ``parsed.text`` lies in the span
-    of a piece; spans ascend; see ``Piece`` for how text and span relate. Time is linear in the text, memory bounded by
-    one window of it.
+    is made of whole sentences (or lines) and never crosses a section. The laws of ``Splitter`` hold; memory is bounded
+    by one window of the text.
     """
     numbers = count()
     for path, units in _sectioned(parsed, sizes, counter):

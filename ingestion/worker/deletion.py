@@ -29,7 +29,7 @@ _SIBLINGS_AT_ONCE = 10
 
 
 async def erase_document(context: WorkerContext, document_id: str) -> None:
-    """Erase a deleted document; while a worker still holds it, the reconciler comes back.
+    """Erase a deleted document; one in another worker's lease is left to the reconciler.
 
     Small deleted documents of its knowledge base are erased with it: a request to the index and a transaction cost as
     much for one as for all. Their own jobs then find nothing to do.
@@ -49,7 +49,7 @@ async def erase_document(context: WorkerContext, document_id: str) -> None:
 
 
 async def _try_erase_siblings(context: WorkerContext, deleted: Sequence["_DeletedDocument"]) -> None:
-    """Erase siblings; those that can't be erased are left to their own jobs."""
+    """Erase siblings; failures are left to their own jobs."""
     try:
         await _erase_files_and_rows(context, deleted)
     except (AgentexError, OSError) as error:
@@ -68,7 +68,7 @@ def _small_siblings(document_id: str) -> tuple[ColumnElement[bool], ...]:
 async def erase_knowledge_base(context: WorkerContext, knowledge_base_id: str) -> None:
     """Erase a deleted knowledge base: its documents first, its row when none is left.
 
-    Documents that a worker still holds are left for the next run.
+    Documents with a lease are left for the next run.
     """
     async with unit_of_work(context.database) as work:
         row = await work.session.get(KnowledgeBase, knowledge_base_id)
@@ -101,7 +101,7 @@ class _DeletedDocument(NamedTuple):
 async def _deleted_documents(
     context: WorkerContext, *which: ColumnElement[bool], limit: int | None = None
 ) -> list[_DeletedDocument]:
-    """The documents of a selection that are deleted and that no worker holds."""
+    """The deleted documents of a selection without a lease."""
     async with context.database.reading() as session:
         now = await database_now(session)
         columns: tuple[Any, ...] = (Document.id, Document.storage_key, Document.superseded_keys)

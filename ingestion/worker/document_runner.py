@@ -23,7 +23,7 @@ class DocumentRunner:
     """Processes documents until it is stopped, several at a time.
 
     The queue only wakes it: the next document is read from SQL. An owner with other documents in process never gets
-    the last free slot, so that a single document of somebody else need not wait until one of theirs is done.
+    the last free slot, so that another owner's single document need not wait for them.
     """
 
     def __init__(self, context: WorkerContext) -> None:
@@ -35,7 +35,6 @@ class DocumentRunner:
         self._serial = 0
 
     async def run(self) -> None:
-        """Claim and start one document after the other."""
         while True:
             self._context.wake.clear()
             claimed = await self._try_claim() if len(self._tasks) < self._max_running else None

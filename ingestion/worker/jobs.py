@@ -1,4 +1,4 @@
-"""The worker's registry of jobs: a coroutine and one line each."""
+"""The worker's registry of jobs."""
 
 from collections.abc import Awaitable, Callable
 
@@ -21,7 +21,7 @@ async def _wake(context: WorkerContext, _payload: JobPayload) -> None:
 def _with_id(
     act: Callable[[WorkerContext, str], Awaitable[None]], key: str
 ) -> Callable[[WorkerContext, JobPayload], Awaitable[None]]:
-    """A job that calls ``act`` with the id that its payload has under ``key``."""
+    """A job that calls ``act`` with the id under ``key`` of its payload."""
 
     async def run(context: WorkerContext, payload: JobPayload) -> None:
         await act(context, str(payload[key]))

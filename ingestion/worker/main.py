@@ -54,7 +54,7 @@ class QueueWorker(Worker):
 
     @property
     def is_away(self) -> bool:
-        """Whether Redis did not answer last time."""
+        """Whether Redis failed to answer last time."""
         return self._is_away
 
     async def _poll_iteration(self) -> None:
@@ -73,7 +73,7 @@ class QueueWorker(Worker):
 
 @asynccontextmanager
 async def open_worker_context(settings: Settings) -> AsyncGenerator[WorkerContext]:
-    """The connections that the jobs share, closed at the end."""
+    """The jobs' shared connections, closed at the end."""
     database, redis = open_database(settings), open_redis(settings)
     engine = EngineClient(settings.effective_engine_socket)
     context = WorkerContext(
@@ -128,7 +128,7 @@ async def _repeat(seconds: float, act: Callable[[], Awaitable[object]]) -> None:
 
 
 async def run_worker(settings: Settings) -> None:
-    """Run until SIGTERM; documents that do not finish in time are released."""
+    """Run until SIGTERM; unfinished documents are released."""
     async with open_worker_context(settings) as context:
         redis = open_redis(settings)
         in_hand = RunningJobs(redis)

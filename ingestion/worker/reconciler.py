@@ -33,12 +33,9 @@ _GRACE = timedelta(seconds=3)
 
 
 async def requeue_lost(context: WorkerContext) -> int:
-    """Expire the leases of lost workers, and queue missing erase jobs again.
+    """Expire the leases of lost workers and requeue missing erase jobs; returns the number of new jobs.
 
     Waiting documents need no message: every worker polls for them in SQL.
-
-    Returns:
-        How many jobs were written.
     """
     await context.queue.sweep()
     await context.queue.release_abandoned()
@@ -61,7 +58,7 @@ async def requeue_lost(context: WorkerContext) -> int:
 
 
 def _deleted_before(moment: datetime) -> SelectOfScalar[str]:
-    """Documents deleted one by one: a deleted knowledge base takes its own along."""
+    """Documents deleted one by one: a deleted knowledge base erases its own."""
     return (
         select(Document.id)
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
@@ -107,10 +104,10 @@ _SHOWN = select(
 
 
 class OrphanSweep:
-    """Removes points and files that no row refers to; run it seldom.
+    """Removes points and files without a row; expensive, for rare runs.
 
     A file is written before its row, so it is removed only when two sweeps in a row find no row. Files whose names are
-    no ids are left alone: a bucket may hold other things.
+    no ids are kept: a bucket may contain other things.
     """
 
     def __init__(self, context: WorkerContext) -> None:
@@ -118,11 +115,7 @@ class OrphanSweep:
         self._suspects: set[str] = set()
 
     async def run(self) -> tuple[int, int]:
-        """Sweep once.
-
-        Returns:
-            How many documents' points and how many files were removed.
-        """
+        """Sweep once; returns how many documents' points and how many files were removed."""
         indexed: list[tuple[VectorIndex, Sequence[IndexedDocument]]] = []
         for space in self._context.spaces.values():
             # An index that the engine could not open is swept later.
@@ -148,10 +141,10 @@ class OrphanSweep:
 async def _sweep_points(
     index: VectorIndex, entries: Sequence[IndexedDocument], shown: Mapping[str, Collection[int | None]]
 ) -> int:
-    """Remove the points of unknown documents and of revisions that nothing shows any more.
+    """Remove the points of unknown documents and unused revisions.
 
     Args:
-        shown: by document id the revisions that are searched, wait for a cut-over or are made.
+        shown: by document id the revisions that are searched, wait for a cut-over or are being made.
     """
     unknown = [entry for entry in entries if entry.revision not in shown.get(entry.document_id, ())]
     for entry in unknown:

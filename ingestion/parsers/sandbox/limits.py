@@ -35,11 +35,7 @@ _REFUSED_EVENTS = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spa
 
 
 def enter_sandbox() -> tuple[str, ...]:
-    """Give up what no parser needs; must run before any thread starts.
-
-    Returns:
-        Names of what holds.
-    """
+    """Enter the sandbox, before any thread starts; returns the names of the effective restrictions."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
@@ -58,7 +54,7 @@ def limit_processor_time(seconds: float) -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Bound the address space to what this process has now and so many bytes more (Linux).
+    """Limit the address space to its current size and so many bytes more (Linux).
 
     Elsewhere the worker's watch over resident memory is the only bound.
     """
@@ -124,10 +120,10 @@ def forbid_sockets(libc: ctypes.CDLL) -> bool:
     """Refuse with EPERM whatever would make a socket, for good; for this process and its children.
 
     Args:
-        libc: to ask the kernel with; ``no_new_privs`` must be set.
+        libc: for system calls; ``no_new_privs`` must be set.
 
     Returns:
-        Whether it holds: not on other processors, nor where the kernel has no filters.
+        Whether it is effective: not on other processors, nor where the kernel has no filters.
     """
     machine = _MACHINES.get(platform.machine())
     if machine is None:

@@ -39,7 +39,7 @@ class ParseRequest:
 
 
 def max_reply_bytes(limits: ParseLimits) -> int:
-    """Bytes that a reply within the limits can't exceed."""
+    """Maximum size of a reply within the limits."""
     text = limits.output_characters * _BYTES_PER_CHARACTER
     # No page begins in two elements, so that there are no more such places than pages.
     places = limits.elements * _BYTES_PER_ELEMENT + limits.pages * _BYTES_PER_PAGE
@@ -47,12 +47,12 @@ def max_reply_bytes(limits: ParseLimits) -> int:
 
 
 def pack_isolation(isolation: tuple[str, ...]) -> bytes:
-    """The child's first message: what isolation holds."""
+    """The child's first message: its effective restrictions."""
     return _pack(list(isolation))
 
 
 def unpack_isolation(message: bytes) -> tuple[str, ...]:
-    """Inverse of ``pack_isolation``."""
+    """The inverse of ``pack_isolation``."""
     return cast("tuple[str, ...]", _unpack(message))
 
 
@@ -62,14 +62,14 @@ def pack_request(request: ParseRequest) -> bytes:
 
 
 def unpack_request(message: bytes) -> ParseRequest:
-    """Inverse of ``pack_request``, without the header."""
+    """The inverse of ``pack_request``, without the header."""
     values = cast("dict[str, Any]", _unpack(message))
     values |= {"path": Path(values["path"]), "limits": ParseLimits(**values["limits"])}
     return ParseRequest(**values)
 
 
 def pack_reply(outcome: ParsedDocument | ParseFailure) -> bytes:
-    """A result as one frame; elements go without their texts, which the whole text holds."""
+    """A result as one frame; elements go without their texts, which the whole text contains."""
     if isinstance(outcome, ParseFailure):
         return _pack([outcome.reason.value, outcome.detail])
     spans = list(map(_span_of, outcome.elements))
@@ -77,12 +77,12 @@ def pack_reply(outcome: ParsedDocument | ParseFailure) -> bytes:
 
 
 def pack_progress(percent: int) -> bytes:
-    """How far a parse is, as one frame; such may come before its reply."""
+    """Progress as one frame, before the reply."""
     return _pack(percent)
 
 
 def unpack_reply(message: bytes) -> ParsedDocument | ParseFailure | int:
-    """Inverse of ``pack_reply``, and of ``pack_progress``, without the header."""
+    """The inverse of ``pack_reply`` and ``pack_progress``, without the header."""
     unpacked = _unpack(message)
     if isinstance(unpacked, int):
         return unpacked

@@ -61,7 +61,7 @@ def parts(value: object) -> Iterator[list[str]]:
 
 
 def lines(path: str, value: object) -> Iterator[str]:
-    """One line per scalar below a value; empty objects and arrays give none."""
+    """One line per scalar below a value; none for empty objects and arrays."""
     waiting = [(path, value)]
     while waiting:
         path, value = waiting.pop()
@@ -76,7 +76,7 @@ def lines(path: str, value: object) -> Iterator[str]:
 def blocks(groups: Iterable[list[str]]) -> Iterator[str]:
     """Groups of lines joined to texts of about a thousand characters.
 
-    A group is cut only if it is longer; groups of several lines are set apart by blank lines.
+    A group is cut only if it is longer; groups of several lines are separated by blank lines.
     """
     block: list[str] = []
     length = 0

@@ -13,8 +13,7 @@ from ingestion.parsers.text_cleanup import clean
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read source code of any language.
 
-    A block ends at a blank line that an unindented line follows, so that a function stays whole in languages that
-    indent.
+    A block ends at a blank line before an unindented line, so that a function stays whole in languages that indent.
     """
     decoded = decode(path.read_bytes())
     builder = DocumentBuilder(limits)

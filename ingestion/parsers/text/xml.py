@@ -52,7 +52,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 class _XmlReader:
-    """Walks the tree in document order; values gather until a block of another kind comes."""
+    """Walks the tree in document order; values accumulate until a block of another kind comes."""
 
     def __init__(self, out: DocumentBuilder, limits: ParseLimits) -> None:
         self._out = out
@@ -74,7 +74,7 @@ class _XmlReader:
         self._flush()
 
     def _add_block(self, node: Element, depth: int) -> bool:
-        """Add an element that is one block with all below it; whether it is."""
+        """Add an element that is a single block; returns whether it is."""
         kind = name(node).lower()
         if kind in _TABLES:
             return self._add_table([_cells(row) for row in _rows(node)])
@@ -131,7 +131,7 @@ def _is_mixed(node: Element) -> bool:
 
 
 def _records(node: Element) -> list[list[str]]:
-    """Children that are records of short fields as rows under the fields' names; else nothing."""
+    """Child records of short fields as rows under the fields' names; otherwise nothing."""
     if len(node) < 2 or len({inner.tag for inner in node}) > 1:
         return []
     columns: dict[str, None] = {}
@@ -150,7 +150,7 @@ def _records(node: Element) -> list[list[str]]:
 
 
 def _fields(node: Element) -> dict[str, str] | None:
-    """The fields of a record, from attributes and children; None if it is more than a record."""
+    """The fields of a record, from attributes and children; None for other elements."""
     if (node.text or "").strip():
         return None
     fields = {key: value for key, value in node.attrib.items() if not key.startswith("{")}
