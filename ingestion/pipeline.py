@@ -100,9 +100,9 @@ async def _renew(
     percent: int | None = None,
 ) -> bool:
     """Renew the leases and write the progress; False when no lease is left."""
-    held, seconds = [claimed.lease for claimed in batch], context.settings.lease_seconds
+    held_leases, seconds = [claimed.lease for claimed in batch], context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
-        return await leases.renew(work, held, seconds=seconds, stage=stage, progress=percent)
+        return await leases.renew(work, held_leases, seconds=seconds, stage=stage, progress=percent)
 
 
 class _ProgressWriter:

@@ -185,8 +185,8 @@ async def _transfer(context: WorkerContext, row: Transfer, lease: TransferLease)
         async def guard(work: UnitOfWork) -> None:
             share = 100 * done // max(1, source.document_count)
             seconds = context.settings.lease_seconds
-            held = await transfers.renew(work, lease, seconds=seconds, progress=min(99, share))
-            if not held:
+            is_renewed = await transfers.renew(work, lease, seconds=seconds, progress=min(99, share))
+            if not is_renewed:
                 raise TransferLost
 
         destination = TransferDestination(

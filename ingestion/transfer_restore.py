@@ -129,14 +129,14 @@ class DocumentRestorer:
         if not batch:
             return
         fresh, redone = await self._write_rows(batch)
-        held = [
+        pending = [
             document for document in batch if document.row.id in fresh and document.row.status == DocumentStatus.PAUSED
         ]
-        await self._write_points(held, redone)
-        chunks = [await _chunk_rows(document) for document in held]
+        await self._write_points(pending, redone)
+        chunks = [await _chunk_rows(document) for document in pending]
         async with unit_of_work(self._context.database, self._context.queue.push) as work:
             await self._to.guard(work)
-            for document, rows in zip(held, chunks, strict=True):
+            for document, rows in zip(pending, chunks, strict=True):
                 if await self._show(work, document):
                     await _insert(work, rows)
 
@@ -210,15 +210,15 @@ class DocumentRestorer:
             await lock_owner(work.session, owner_id)
             await document_quota.check_quota(work.session, owner_id, limit_bytes=quota)
 
-    async def _write_points(self, held: Sequence[_PendingDocument], redone: Collection[str]) -> None:
+    async def _write_points(self, pending: Sequence[_PendingDocument], redone: Collection[str]) -> None:
         knowledge_base = self._to.knowledge_base
         index = self._context.spaces.of(knowledge_base.embedding_model).index
         scope = index_scope(knowledge_base.id, knowledge_base.generation)
         # A copy's source may have had other chunks when an earlier attempt was cut off.
-        again = [document.row.id for document in held if document.row.id in redone]
+        again = [document.row.id for document in pending if document.row.id in redone]
         if again:
             await index.delete_documents(again)
-        points = [_point(document.row.id, scope, point) for document in held for point in document.points]
+        points = [_point(document.row.id, scope, point) for document in pending for point in document.points]
         if points:
             await index.upsert(points)
 

@@ -45,7 +45,7 @@ class DocumentBuilder:
         Raises:
             ParseFailure: ``output_too_large`` or ``too_complex``.
         """
-        given, text = text, clean(text)
+        raw, text = text, clean(text)
         text = text.rstrip().strip("\n") if kind == "code" else text.strip()
         if not text or text.isspace():
             return
@@ -55,7 +55,7 @@ class DocumentBuilder:
             raise ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
         if len(self._elements) >= self._limits.elements:
             raise ParseFailure(FailureReason.TOO_COMPLEX)
-        later = tuple(_clean_offsets(given, text, later_pages))
+        later = tuple(_clean_offsets(raw, text, later_pages))
         self._elements.append(Element(kind, text, min(level, _MAX_LEVEL), page, start, end, later))
         self._length = end
 
@@ -89,14 +89,14 @@ def table_row(cells: Iterable[str]) -> str:
     return " | ".join(texts).rstrip() if any(texts) else ""
 
 
-def _clean_offsets(given: str, text: str, pages: LaterPages) -> Iterator[tuple[int, int]]:
-    """Page offsets in ``text``, the cleaned form of the first argument."""
+def _clean_offsets(raw: str, text: str, pages: LaterPages) -> Iterator[tuple[int, int]]:
+    """Page offsets in ``text``, the cleaned form of ``raw``."""
     if not pages:
         return
-    cleaned = clean(given)
+    cleaned = clean(raw)
     place, offset = 0, -(len(cleaned) - len(cleaned.lstrip()))
     for begin, page in pages:
-        offset += len(clean(given[place:begin]))
+        offset += len(clean(raw[place:begin]))
         place = begin
         if offset < len(text):
             yield max(0, offset), page

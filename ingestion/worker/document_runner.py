@@ -70,8 +70,8 @@ class DocumentRunner:
                 return None
             owners = {queued.owner_id for queued in allowed}
             # What other workers process matters only where several owners wait.
-            held = await scheduler.active_per_owner(session) if len(owners) > 1 else {}
-        following = scheduler.pick_next(allowed, held, self._last_served)
+            active_counts = await scheduler.active_per_owner(session) if len(owners) > 1 else {}
+        following = scheduler.pick_next(allowed, active_counts, self._last_served)
         if following is None:
             return None
         self._record_served(following.owner_id)

@@ -123,11 +123,11 @@ class OrphanSweep:
                 indexed.append((space.index, await space.index.documents()))
         stored = set(await self._context.store.keys())
         async with self._context.database.reading() as session:
-            shown = {id_: revisions for id_, *revisions in (await session.exec(_SHOWN)).all()}
+            needed_revisions = {id_: revisions for id_, *revisions in (await session.exec(_SHOWN)).all()}
             keys = await document_queries.storage_keys(session) | await transfers.pending_import_keys(session)
         points = 0
         for index, entries in indexed:
-            points += await _sweep_points(index, entries, shown)
+            points += await _sweep_points(index, entries, needed_revisions)
         unknown = {key for key in stored if is_id(key)} - keys
         files = unknown & self._suspects
         for key in files:
@@ -139,14 +139,14 @@ class OrphanSweep:
 
 
 async def _sweep_points(
-    index: VectorIndex, entries: Sequence[IndexedDocument], shown: Mapping[str, Collection[int | None]]
+    index: VectorIndex, entries: Sequence[IndexedDocument], needed_revisions: Mapping[str, Collection[int | None]]
 ) -> int:
     """Remove the points of unknown documents and unused revisions.
 
     Args:
-        shown: by document id the revisions that are searched, wait for a cut-over or are being made.
+        needed_revisions: by document id the revisions that are searched, wait for a cut-over or are being made.
     """
-    unknown = [entry for entry in entries if entry.revision not in shown.get(entry.document_id, ())]
+    unknown = [entry for entry in entries if entry.revision not in needed_revisions.get(entry.document_id, ())]
     for entry in unknown:
         await index.delete_documents([entry.document_id], revisions=[entry.revision])
     return len({entry.document_id for entry in unknown})

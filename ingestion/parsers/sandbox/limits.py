@@ -39,11 +39,11 @@ def enter_sandbox() -> tuple[str, ...]:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
-    held = ["no_core_dump", "no_file_growth", "few_files"]
+    active = ["no_core_dump", "no_file_growth", "few_files"]
     if sys.platform == "linux":
-        held += _enter_linux()
+        active += _enter_linux()
     sys.addaudithook(_refuse)
-    return (*held, "no_python_sockets")
+    return (*active, "no_python_sockets")
 
 
 def limit_processor_time(seconds: float) -> None:
@@ -71,19 +71,19 @@ def _refuse(event: str, _: tuple[object, ...]) -> None:
 
 def _enter_linux() -> list[str]:
     libc = ctypes.CDLL(None, use_errno=True)
-    held: list[str] = []
+    active: list[str] = []
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0:
-        held.append("dies_with_parent")
+        active.append("dies_with_parent")
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
-        held.append("no_new_privileges")
+        active.append("no_new_privileges")
         if forbid_sockets(libc):
-            held.append("no_sockets")
+            active.append("no_sockets")
     # Root needs no user namespace, and would lose in one the right to read other users' files.
     if libc.unshare(_CLONE_NEWNET) == 0 or libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0:
-        held.append("no_network")
+        active.append("no_network")
     if _forbid_writes(libc):
-        held.append("read_only")
-    return held
+        active.append("read_only")
+    return active
 
 
 def _forbid_writes(libc: ctypes.CDLL) -> bool:
