@@ -1,8 +1,7 @@
 """Encoder for any sentence-transformers model, run by torch in the engine."""
 
 # sentence_transformers and torch are untyped where they are called here.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from collections.abc import Generator, Iterator, Sequence
 

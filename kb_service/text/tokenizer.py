@@ -10,8 +10,7 @@ become stemmed words. Two decisions on normalisation:
 """
 
 # snowballstemmer has no types for its stemmers' methods.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import hashlib
 import re

@@ -1,8 +1,7 @@
 """A Qdrant Edge shard on disk; synchronous, written in small steps."""
 
 # qdrant_edge ships stubs whose payloads and vectors are Any.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # An id may be a number or a text too; all of ours are UUIDs.
 # pyright: reportAttributeAccessIssue=false
 

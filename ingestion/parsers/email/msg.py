@@ -1,8 +1,7 @@
 """Outlook messages (.msg): subject, sender, recipients, date and text."""
 
 # olefile has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import struct
 from datetime import UTC, datetime, timedelta

@@ -1,8 +1,7 @@
 """The runtimes of the converted model, and the choice of one by the processor."""
 
 # OpenVINO and ONNX Runtime ship stubs with untyped parameters; this module is their fence.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import ctypes
 import threading
