@@ -26,16 +26,13 @@ log = get_logger(__name__)
 
 MAX_TOKENS = CHUNK_SIZES.stop - 1
 MAX_CHARACTERS = MAX_TOKENS * CHARACTERS_PER_TOKEN
-# The encoder has just answered; on SQLite all other writers wait meanwhile.
+# The encoder has just answered, so a timeout is short: on SQLite all other writers wait.
 _UPSERT_SECONDS = 10
 
 
 @dataclass(frozen=True)
 class ChunkEdit:
-    """Changes to a chunk; None leaves a field as it is.
-
-    ``version`` is the one that the editor saw; None skips the check.
-    """
+    """Changes to a chunk, None for none; ``version`` is the one that the editor saw, None skips the check."""
 
     version: int | None
     content: str | None = None

@@ -99,7 +99,6 @@ async def _renew(
     stage: DocumentStage | None = None,
     percent: int | None = None,
 ) -> bool:
-    """Renew the leases and write the progress; False when no lease is left."""
     held_leases, seconds = [claimed.lease for claimed in batch], context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
         return await leases.renew(work, held_leases, seconds=seconds, stage=stage, progress=percent)
@@ -126,7 +125,7 @@ class _ProgressWriter:
         try:
             await self.reach(DocumentStage.PARSING, percent)
         except (AgentexError, OSError) as error:
-            # Ten minutes of parsing are not given up for a number.
+            # A failed progress update must not cost ten minutes of parsing.
             log.warning("document.progress_not_written", cause=type(error).__name__)
 
 
@@ -141,12 +140,11 @@ _AttemptResult = RevisionSwitch | Exception
 
 
 async def _run_stages(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> list[_AttemptResult]:
-    """Process documents together; their results in order."""
     progress = _ProgressWriter(context, batch)
     space = context.spaces.of(batch[0].generation.embedding_model)
     parsed = await _parse_each(context, progress, [claimed.document for claimed in batch])
     await progress.reach(DocumentStage.SPLITTING, 0)
-    # The thread can be stopped: a document deleted meanwhile may take a minute to split.
+    # The thread can be stopped: splitting a document that was deleted may take a minute.
     splits = await run_stoppable(
         lambda stop: [_split(stop, space, claimed, document) for claimed, document in zip(batch, parsed, strict=True)]
     )
@@ -168,7 +166,7 @@ async def _commit(
         flips = await completion.commit_revisions(work, attempts)
     for lease, outcome in attempts:
         if lease.document_id not in flips:
-            # Another transaction has its row: a single document can wait for that.
+            # Another transaction has locked its row: a single document can wait for that.
             async with unit_of_work(context.database) as work:
                 flips |= await completion.commit_revisions(work, [(lease, outcome)])
     return flips
@@ -197,7 +195,7 @@ async def _record_results(
     pairs = list(zip(batch, results, strict=True))
     completed = [(claimed.document, flip) for claimed, flip in pairs if isinstance(flip, RevisionSwitch)]
     if completed:
-        # One line for all: logging each would be a notable part of a small document's work.
+        # One log line per batch: a line each would be a notable part of a small document's work.
         log.info("documents.completed", document_ids=[document.id for document, _ in completed])
     for claimed, error in pairs:
         if isinstance(error, Exception):
@@ -219,7 +217,6 @@ async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]])
 
 
 async def _remove_superseded(context: WorkerContext, document: Document, flip: RevisionSwitch) -> None:
-    """Remove the points and files that the new revision superseded."""
     gone = [number for number in range(1, document.revision) if number not in flip.shown]
     if gone:
         await context.spaces.delete_documents([document.id], revisions=gone)
@@ -254,7 +251,7 @@ async def _embed_and_index(
 ) -> list[RevisionResult]:
     """Embed and upsert the pieces in batches; the rerank's tokens are made while the engine embeds."""
     for document in (split.claimed.document for split in splits if not split.claimed.is_untouched):
-        # An attempt that was cut short may have left more pieces than this one has.
+        # An interrupted attempt may have left more pieces than this one has.
         gone = document_queries.unused_revisions(document)
         await space.index.delete_documents([document.id], revisions=gone)
     placed = [

@@ -28,12 +28,7 @@ _LOCK_SECONDS = 10
 
 @dataclass(frozen=True)
 class SplitRequest:
-    """A document and its split settings.
-
-    Args:
-        document: the previewer sets its limits.
-        most: pieces that are returned; all are counted.
-    """
+    """A document and its split settings; at most ``most`` pieces are returned, all are counted."""
 
     document: ParseRequest
     splitting: Splitting
@@ -43,11 +38,7 @@ class SplitRequest:
 
 @dataclass(frozen=True)
 class SplitPreview:
-    """The first pieces of a document in reading order, and figures over all of them.
-
-    Args:
-        windows: number of dense windows of all pieces.
-    """
+    """The first pieces of a document, and figures over all of them; ``windows``: number of dense windows."""
 
     pieces: Sequence[Piece]
     total: int
@@ -60,10 +51,7 @@ class SplitPreview:
 
 
 class SplitPreviewer:
-    """Makes previews, one at a time, in a parser child of its own, started at the first.
-
-    Nothing is stored, embedded or indexed.
-    """
+    """Makes previews, one at a time, in its own parser child, started at the first; stores and embeds nothing."""
 
     def __init__(self, settings: Settings) -> None:
         recognition = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
@@ -76,12 +64,7 @@ class SplitPreviewer:
         )
 
     async def preview(self, request: SplitRequest) -> SplitPreview:
-        """Parse and split one file.
-
-        Raises:
-            UnreadableFile: it has no text, is broken, or takes too long; the details say which.
-            PreviewBusy: other previews held the lock too long.
-        """
+        """Parse and split one file; UnreadableFile, or PreviewBusy while others are made."""
         try:
             async with asyncio.timeout(_LOCK_SECONDS):
                 await self._lock.acquire()

@@ -37,7 +37,7 @@ log = get_logger(__name__)
 _OUTAGE_PAUSE = timedelta(seconds=5)
 _GRACE = timedelta(seconds=3)
 
-# What is imported can't be re-indexed before it is there.
+# An unfinished import can't be re-indexed.
 _IMPORT_ANEW = {
     "next_action": "Ask your operator to configure the model again in AGENTEX_EMBEDDING_MODELS, or "
     "cancel this and import the file again: then its documents are embedded anew",
@@ -86,8 +86,6 @@ class _SourceGone(Exception):
 
 @dataclass(frozen=True)
 class _TransferSource:
-    """The source of a transfer: a file or a knowledge base of this installation."""
-
     contents: Callable[[Callable[[str], bool]], AsyncGenerator[DocumentContent]]
     drafts: Callable[[], Awaitable[Sequence[QuestionDraft]]]
     document_count: int
@@ -249,7 +247,7 @@ async def _open_source(context: WorkerContext, row: Transfer) -> AsyncGenerator[
 
 
 async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource:
-    # It may have been deleted or made private since the copy was asked for.
+    # It may have been deleted or made private since the request.
     try:
         async with context.database.reading() as session:
             asking = await principal_for_user(session, row.owner_id)

@@ -37,7 +37,7 @@ from kb_service.transfer.archive_format import (
 )
 from kb_service.vector_index.protocol import ChunkPoint, index_scope, point_id, window_id
 
-# Any fixed value works; document ids are derived from it, so that a second try finds the first's.
+# Any fixed value works; document ids are derived from it, so that a retry finds the first attempt's.
 _NAMESPACE = UUID("0b9f6b5e-8c1d-5a47-9a54-5d5b0f0c7a11")
 _REVISION = 1
 _CHUNKS_PER_INSERT = 100
@@ -54,12 +54,7 @@ LeaseGuard = Callable[[UnitOfWork], Awaitable[None]]
 
 @dataclass(frozen=True)
 class TransferDestination:
-    """The new knowledge base.
-
-    Args:
-        embeds_anew: only files are restored, and the ordinary pipeline indexes them.
-        source_id: the copied knowledge base, None for a file; keys are its documents' ids.
-    """
+    """The new knowledge base; ``embeds_anew``: only files are restored, ``source_id``: None for an import of a file."""
 
     transfer_id: str
     knowledge_base: KnowledgeBase
@@ -95,7 +90,6 @@ class DocumentRestorer:
         self._size = 0
 
     async def done_ids(self) -> set[str]:
-        """The ids of documents that an earlier attempt restored completely."""
         query = select(Document.id, Document.status, Document.lease_owner).where(
             Document.knowledge_base_id == self._to.knowledge_base.id
         )
@@ -107,11 +101,7 @@ class DocumentRestorer:
         return status == DocumentStatus.PAUSED and holder == self._to.mark
 
     async def add(self, content: DocumentContent) -> None:
-        """Store a document's file, and write the batch when it is full.
-
-        Raises:
-            InvalidArchive: the file does not match its entry.
-        """
+        """Store a document's file, and write the batch when it is full; InvalidArchive if it does not match its entry."""
         entry = content.entry
         row = self._row(content)
         await _store(self._context, row.storage_key, content)
@@ -180,7 +170,7 @@ class DocumentRestorer:
             present = set((await work.session.exec(query)).all())
             fresh = [document for document in batch if document.row.id not in present]
             for document in fresh:
-                # A copy: the object would belong to this session, and be empty after its end.
+                # A copy: the object would be bound to this session and expire with it.
                 row = Document(**document.row.model_dump())
                 work.session.add(row)
                 if row.status == DocumentStatus.PENDING:
@@ -190,10 +180,7 @@ class DocumentRestorer:
         return {document.row.id for document in fresh}, redone
 
     async def _restrict(self, work: UnitOfWork, fresh: Sequence[_PendingDocument], redone: Collection[str]) -> None:
-        """Copy the readers of restricted documents when their rows are first written.
-
-        Later their owner may have changed them, even after an interrupted attempt.
-        """
+        """Copy the readers of restricted documents on the first write only: their owner may have changed them since."""
         restricted = [document for document in fresh if document.row.restricted]
         if not restricted:
             return
@@ -214,7 +201,7 @@ class DocumentRestorer:
         knowledge_base = self._to.knowledge_base
         index = self._context.spaces.of(knowledge_base.embedding_model).index
         scope = index_scope(knowledge_base.id, knowledge_base.generation)
-        # A copy's source may have had other chunks when an earlier attempt was cut off.
+        # The source may have changed since an interrupted attempt.
         again = [document.row.id for document in pending if document.row.id in redone]
         if again:
             await index.delete_documents(again)
@@ -223,7 +210,7 @@ class DocumentRestorer:
             await index.upsert(points)
 
     async def _show(self, work: UnitOfWork, document: _PendingDocument) -> bool:
-        """Show a document to searches; False if a person changed it meanwhile."""
+        """Show a document to searches; False if a person changed it since."""
         entry, now = document.entry, await database_now(work.session)
         statement = (
             update(Document)
@@ -255,7 +242,6 @@ class DocumentRestorer:
 
 
 async def _store(context: WorkerContext, key: str, content: DocumentContent) -> None:
-    """Write a document's file and check it against its entry."""
     digest, size, limit = hashlib.sha256(), 0, content.entry.file_size
 
     async def counted() -> AsyncIterator[bytes]:
@@ -288,7 +274,6 @@ def _point(document_id: str, scope: str, point: PointEntry) -> ChunkPoint:
 
 
 async def _chunk_rows(document: _PendingDocument) -> list[dict[str, object]]:
-    """The chunks' rows, with new tokens for the rerank."""
     rows: list[dict[str, object]] = []
     for start in range(0, len(document.chunks), _CHUNKS_PER_THREAD_TURN):
         part = document.chunks[start : start + _CHUNKS_PER_THREAD_TURN]

@@ -31,7 +31,6 @@ class PointOrigin:
 
     @classmethod
     def of(cls, document: Document) -> "PointOrigin":
-        """The revision of a document that is being indexed."""
         return cls(
             index_scope(document.knowledge_base_id, document.generation), document.id, document.revision, document.name
         )

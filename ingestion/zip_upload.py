@@ -39,7 +39,7 @@ from ingestion.parsers.preflight import (
 from ingestion.parsers.text.charset import decode
 
 _FOLDER_MARK = " › "
-# What the server allows a document's name, less room for a number behind it.
+# Maximum length of a document's name, less room for a number after it.
 _NAME_BYTES = 250
 _BLOCK = 256 * 1024
 _UTF8_NAME = 0x800
@@ -81,12 +81,7 @@ class ZipUpload:
         return detect_type(member.path, head, member.size)
 
     async def read(self, member: ZipMember) -> AsyncGenerator[bytes]:
-        """A member's bytes in blocks, unpacked on demand.
-
-        Raises:
-            ArchiveMemberRefused: they are damaged.
-            OSError: the disk that the archive lies on can't be read.
-        """
+        """A member's bytes in blocks, unpacked on demand; ArchiveMemberRefused if damaged, OSError for the disk."""
         blocks = self._blocks(member)
         try:
             while block := await to_thread.run_sync(next, blocks, b""):
@@ -165,7 +160,7 @@ def _open(file: IO[bytes], name: str, limits: ParseLimits) -> ZipUpload:
 def _check_sizes(entries: Sequence[ZipInfo], limits: ParseLimits) -> None:
     total = sum(entry.file_size for entry in entries)
     packed = sum(entry.compress_size for entry in entries)
-    # Many small bombs are one too.
+    # Many small bombs add up.
     if exceeds_limits(entries, limits) or total > max(RATIO_FROM_BYTES, MAX_RATIO * packed):
         raise limits_error(limits)
 
@@ -185,7 +180,6 @@ def _paths(entries: Sequence[ZipInfo]) -> list[str]:
 
 
 def _refusal(entry: ZipInfo, path: str, *, is_double: bool) -> AgentexError | None:
-    """Why a member can't become a document, before its bytes are read."""
     mode = entry.external_attr >> 16
     parts = path.split("/")
     is_unsafe = ".." in parts or not all(parts) or not path.isprintable() or "\\" in path

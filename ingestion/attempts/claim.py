@@ -11,7 +11,7 @@ from kb_service.work_queue import leases
 from kb_service.work_queue.batching import BatchPolicy, acquire_batch
 from kb_service.work_queue.leases import Lease
 
-# A batch takes about as long as one document of some pages, so it delays nobody, and it fills the encoder's batches.
+# A batch takes about as long as one document of some pages, and fills the encoder's batches.
 _BATCH_POLICY = BatchPolicy(
     # Parsed in milliseconds, whatever is in them.
     media_types=("text/plain", "text/markdown"),
@@ -22,12 +22,7 @@ _BATCH_POLICY = BatchPolicy(
 
 @dataclass(frozen=True)
 class ClaimedDocument:
-    """A document whose lease was just acquired.
-
-    Args:
-        generation: the settings that it is indexed with.
-        is_untouched: no earlier attempt can have written points.
-    """
+    """A document whose lease was just acquired; ``is_untouched``: no earlier attempt can have written points."""
 
     document: Document
     generation: Generation
@@ -44,10 +39,7 @@ class ClaimedDocument:
 
 
 async def claim(context: WorkerContext, document_id: str, *, alone: bool = False) -> list[ClaimedDocument]:
-    """Acquire the lease on a document; empty when another worker has it or it is not waiting.
-
-    Small documents of its knowledge base that wait for their first attempt are claimed with it.
-    """
+    """Acquire the lease on a document, and in its first attempt on small siblings too; empty if it does not wait."""
     owner, seconds = context.owner, context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
         acquired = await leases.acquire(work, [document_id], owner=owner, seconds=seconds)

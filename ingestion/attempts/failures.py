@@ -20,7 +20,7 @@ from kb_service.work_queue.leases import Lease
 log = get_logger(__name__)
 
 _PARSE_TRIES = 2
-# An outage is waited for, but a document that causes one must not be retried forever.
+# Outages are waited out, but a document that causes one must not be retried forever.
 _OUTAGE_TRIES = 100
 _MAX_PAUSE = timedelta(seconds=60)
 _FINAL_STATUSES = (DocumentStatus.CANCELLED, DocumentStatus.FAILED)
@@ -93,7 +93,7 @@ def is_outage(error: Exception) -> bool:
 async def record_failure(context: WorkerContext, lease: Lease, document: Document, error: Exception) -> None:
     """Record an attempt's error on the row."""
     if not await _record(context, lease, document, error):
-        # A missing file, for example, is what an attempt sees whose document was replaced.
+        # For example, an attempt at a replaced document sees a missing file.
         await _abandon(context, lease)
 
 
@@ -118,11 +118,10 @@ async def _record(context: WorkerContext, lease: Lease, document: Document, erro
 
 
 async def _abandon(context: WorkerContext, lease: Lease) -> None:
-    """Release a document whose lease was lost, and remove the attempt's unused points."""
     log.info("document.abandoned", document_id=lease.document_id)
     async with context.database.reading() as session:
         row = await session.get(Document, lease.document_id)
-    # Erased meanwhile: nobody else knows of what this attempt has written since.
+    # Already erased: only this attempt knows of its later writes.
     orphaned = [lease.revision] if row is None else _orphan_revisions(row, lease)
     await _remove_points(context, lease.document_id, orphaned)
     async with unit_of_work(context.database) as work:
@@ -130,7 +129,6 @@ async def _abandon(context: WorkerContext, lease: Lease) -> None:
 
 
 def _orphan_revisions(row: Document, lease: Lease) -> list[int]:
-    """The revisions whose points are unused after an attempt lost its lease."""
     unshown = document_queries.unused_revisions(row)
     if row.status in _FINAL_STATUSES:
         return unshown
@@ -174,10 +172,7 @@ async def fail(context: WorkerContext, lease: Lease, failure: dict[str, str], *,
 
 
 async def _remove_unshown_points(context: WorkerContext, lease: Lease) -> None:
-    """Remove the points of a failed attempt: no search shows them, but they crowd out others.
-
-    Only while the lease certainly holds: afterwards the points may be another worker's.
-    """
+    """Remove the points of a failed attempt, which crowd out others; later they may be another worker's."""
     seconds = context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
         if not await leases.renew(work, [lease], seconds=seconds):
@@ -206,7 +201,6 @@ async def _record_parse_failure(context: WorkerContext, lease: Lease, failure: P
 
 
 def _outage_count(document: Document) -> int:
-    """The number of consecutive attempts that ended in an outage."""
     return int((document.failure or {}).get("tries", "0"))
 
 

@@ -46,7 +46,7 @@ OLE = Family("ole", re.compile(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
 RTF = Family("rtf", re.compile(rb"\{\\rtf"))
 IMAGE = Family(
     "image",
-    # Of BMP, two letters alone would take a text that begins with them.
+    # BMP's two letters alone would match texts that begin with them.
     re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II\*\x00|MM\x00\*|RIFF.{4}WEBP|BM.{4}\x00{4}", re.DOTALL),
     preflight="check_image",
     is_recognised=True,
@@ -78,7 +78,6 @@ class Format:
 
     @property
     def suffixes(self) -> frozenset[str]:
-        """Endings of file names, with the dot."""
         return frozenset(f".{ending}" for ending in self.endings.split())
 
     @property
@@ -189,13 +188,7 @@ def parser_for(media_type: str) -> Parse:
 
 
 def run_preflight(media_type: str, file: IO[bytes], limits: ParseLimits) -> None:
-    """Refuse an upload whose declared size is beyond a limit.
-
-    The first call loads Pillow: not for the event loop.
-
-    Raises:
-        ArchiveLimits, TextTooLarge, ImageTooLarge: It is beyond a limit.
-    """
+    """Refuse an upload whose declared size is beyond a limit; loads Pillow: not for the event loop."""
     name = PARSERS[media_type].preflight
     if name is not None:
         check = cast("Preflight", getattr(import_module(f"{__name__}.preflight"), name))

@@ -60,7 +60,6 @@ class DocumentBuilder:
         self._length = end
 
     def add_table(self, rows: Iterable[Iterable[str]], *, page: int | None = None) -> None:
-        """Append a table; rows without text are left out."""
         self.add("table", table_text(rows), page=page)
 
     def finish(

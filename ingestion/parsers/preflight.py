@@ -25,8 +25,7 @@ _LONGEST_COMMENT = 65_535
 # Names of some hundred bytes each; a directory is read into memory as a whole.
 _DIRECTORY_BYTES = 4 * 2**20
 _LARGE_COUNT, _LARGE_SIZE = 2**16 - 1, 2**32 - 1
-# What bad bytes raise: bzip2 gives no number, a place before the file's start is no argument. Any other is about a
-# disk.
+# OSErrors of bad bytes: bzip2's has no number, an offset before the file's start is EINVAL. Others are about a disk.
 ERRNO_OF_DAMAGE = (None, errno.EINVAL)
 
 
@@ -58,17 +57,11 @@ def check_container(file: IO[bytes], limits: ParseLimits) -> None:
 
 
 def check_directory(file: IO[bytes], limits: ParseLimits) -> None:
-    """Check the number of entries and the size of the directory before it is read.
-
-    Raises:
-        ArchiveLimits: too many entries, or Zip64.
-        BadZipFile: the end record is missing.
-    """
+    """Check a directory before it is read; ArchiveLimits (Zip64 too), or BadZipFile without an end record."""
     _check_directory_size(*_read_directory_size(file), limits)
 
 
 def _read_directory_size(file: IO[bytes]) -> tuple[int, int]:
-    """The number of entries and the bytes of the directory, by the archive's end record."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _LONGEST_COMMENT - _END.size))
     tail = file.read()
@@ -98,7 +91,7 @@ def limits_error(limits: ParseLimits) -> ArchiveLimits:
     return ArchiveLimits(max_files=limits.archive_entries, max_bytes=limits.archive_bytes, max_ratio=MAX_RATIO)
 
 
-# Its characters are gone through in about a millisecond, while nobody else is served.
+# Checked in about a millisecond on the event loop.
 _BLOCK_BYTES = 2**16
 
 
@@ -127,10 +120,9 @@ def check_text(file: IO[bytes], limits: ParseLimits) -> None:
         return
 
 
-# WebP is not among them: its header is read by a library in C, which belongs in the sandbox.
+# Not WebP: its header is read by a C library, which belongs in the sandbox.
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
-# Headers stand in front, after a camera's remarks; a whole file may be made of remarks that take seconds to go
-# through.
+# Headers come first, after a camera's metadata; a file of only metadata could take seconds.
 _HEAD_BYTES = 256 * 1024
 DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, StructError)
 """What bad bytes raise in Pillow, those of a header that is not over among them."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# A label that rows share is short; what is longer is said once.
+# Shared labels are short; longer ones are not repeated.
 _LONGEST_LABEL = 200
-# A few bytes of markup must not become a flood: columns of one cell, columns that reach down at a time, and characters
-# of all labels that are repeated in one table.
+# Bounds against a few bytes of markup that become a flood: columns of one cell, concurrent row spans, and characters
+# of repeated labels in one table.
 _MOST_COLUMNS = 100
 _MOST_HANGING = 100
 _MOST_REPEATED = 1_000_000
@@ -41,7 +41,6 @@ class MergedLabels:
         self._repeats = _RepeatBudget()
 
     def hang(self, column: int, last: int, text: str) -> None:
-        """Add a cell that reaches down to row ``last``."""
         if len(self._hanging) < _MOST_HANGING:
             self._hanging[column] = (last, text)
 
@@ -55,8 +54,6 @@ class MergedLabels:
 
 
 class _RepeatBudget:
-    """Limits repetition in one table."""
-
     def __init__(self) -> None:
         self._room = _MOST_REPEATED
 

@@ -8,10 +8,7 @@ from kb_service.text.token_counter import TokenCounter
 
 
 class ElementSpan(Protocol):
-    """One element of a parsed document, in reading order; its span indexes the plain text.
-
-    The splitter reads ``kind`` ``heading``, ``table`` and ``code``; any other is running text.
-    """
+    """One element of a parsed document; splitters know ``heading``, ``table`` and ``code``, others are running text."""
 
     @property
     def kind(self) -> str: ...
@@ -69,10 +66,8 @@ CHARACTERS_PER_TOKEN = 16
 
 @dataclass(frozen=True, slots=True)
 class SplitSizes:
-    """Sizes of a knowledge base's pieces in tokens of its encoder.
-
-    Raises:
-        ValueError: chunk_size below ``SMALLEST_CHUNK``, or chunk_overlap negative or not below chunk_size.
+    """Sizes of pieces in tokens; ValueError below ``SMALLEST_CHUNK`` or for an overlap outside 0 to ``chunk_size`` -
+    1.
     """
 
     chunk_size: int = 500

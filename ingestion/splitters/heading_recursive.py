@@ -13,8 +13,6 @@ from kb_service.text.token_counter import TokenCounter
 
 @dataclass(slots=True)
 class _SmallSections:
-    """Small neighbouring sections that will share one piece."""
-
     path: HeadingPath
     depth: int
     units: list[TextUnit]
@@ -53,7 +51,6 @@ def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> It
 def _sectioned(
     parsed: ParsedText, sizes: SplitSizes, counter: TokenCounter
 ) -> Iterator[tuple[HeadingPath, Iterable[TextUnit]]]:
-    """The sections' units under their heading paths, small sections joined."""
     tiny = sizes.chunk_size // 4
     small: _SmallSections | None = None
     for section in iterate_sections(parsed):

@@ -33,7 +33,6 @@ class _PieceBuffer:
         self.tokens = 0
 
     def fits(self, units: Sequence[TextUnit]) -> bool:
-        """Whether units fit behind those of a piece that is not empty."""
         tokens = self.tokens + sum(unit.tokens for unit in units)
         characters = units[-1].end - self.units[0].start
         size = self._sizes.chunk_size
@@ -46,10 +45,7 @@ class _PieceBuffer:
         self.tokens += unit.tokens
 
     def take(self, following: Sequence[TextUnit]) -> list[TextUnit]:
-        """Return the piece and start the next one with the overlap that leaves room.
-
-        ``following`` did not fit behind the piece, so the overlap is never all of it.
-        """
+        """Return the piece and start the next one with the overlap that fits with ``following``, never with all of it."""
         units = self.units
         self.units = _overlap(units, self._sizes.chunk_overlap)
         self.tokens = sum(unit.tokens for unit in self.units)

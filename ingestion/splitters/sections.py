@@ -27,10 +27,7 @@ class HeadingSection:
 
 
 def iterate_sections(parsed: ParsedText) -> Iterator[HeadingSection]:
-    """The document's sections in reading order; their blocks tile the whole text.
-
-    A heading without a body of its own belongs to its first sub-section.
-    """
+    """The document's sections, whose blocks tile the text; a heading without a body joins its first sub-section."""
     section = HeadingSection(())
     levels: _Levels = []
     place = 0
@@ -78,7 +75,6 @@ class SectionIndex:
         return path
 
     def page(self, start: int) -> int | None:
-        """The page of a character."""
         return self.blocks[bisect_right(self._block_starts, start) - 1].page_at(start)
 
 

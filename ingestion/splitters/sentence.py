@@ -46,7 +46,7 @@ def _joined(text: str, units: Iterable[TextUnit], size: int) -> Iterator[TextUni
         tokens += unit.tokens
         fits = fits and tokens <= size and unit.end - parts[0].start <= max_characters(size)
         if not fits:
-            # Handed on at once: a text without any sentence end must not pile up here.
+            # Yielded at once: a text without any sentence end must not accumulate here.
             yield from parts[:-1]
             del parts[:-1]
     if parts:

@@ -13,8 +13,8 @@ from kb_service.text.token_counter import TokenCounter, Word, characters
 _SENTENCE_ENDS = frozenset(".!?;。！？；…｡")
 _CLOSINGS = "\"'”’)]」』）】》〉〕"
 _LONGEST_CLOSING = 16
-# Borders stand behind a sign or at a line feed: there the tokenizer ends a word as well, so that units' token counts
-# add up. The look-behind keeps a run of dots linear.
+# Borders are after a sign or at a line feed: there the tokenizer ends a word as well, so that units' token counts add
+# up. The look-behind keeps a run of dots linear.
 _BLANK_LINE = r"(?P<opens>\n[^\S\n]*\n\s*)"
 _ENGLISH_END = r"(?<![.!?;])[.!?;]++[\"'”’)\]]*+(?=\s)"
 _CHINESE_END = r"[。！？；…｡]+[”’」』）】》〉〕]*"
@@ -52,11 +52,7 @@ class TextUnit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """An element's kind, page and span, the span counted from the element before it.
-
-    Attributes:
-        later_pages: offsets in the document's text of the pages after ``page``, ascending.
-    """
+    """An element's kind, page and span, which starts at the end of the element before it; page offsets ascend."""
 
     kind: str
     start: int
@@ -163,6 +159,5 @@ def _small(text: str, words: list[Word], part: int) -> Iterator[Word]:
 
 
 def _indented(text: str, start: int) -> int:
-    """The start of a line of code, its indentation included."""
     line = text.rfind("\n", max(0, start - _DEEPEST_INDENT), start) + 1
     return line if line and text[line:start].isspace() else start

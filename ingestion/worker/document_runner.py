@@ -77,7 +77,7 @@ class DocumentRunner:
         self._record_served(following.owner_id)
         claimed = await claim(self._context, following.document_id)
         if not claimed:
-            # Another worker was faster: there may be more.
+            # Another worker was faster: more documents may wait.
             self._context.wake.set()
             return None
         return claimed, following.owner_id

@@ -33,9 +33,8 @@ _GRACE = timedelta(seconds=3)
 
 
 async def requeue_lost(context: WorkerContext) -> int:
-    """Expire the leases of lost workers and requeue missing erase jobs; returns the number of new jobs.
-
-    Waiting documents need no message: every worker polls for them in SQL.
+    """Expire lost workers' leases and requeue missing erase jobs, returning their number; waiting documents are polled
+    for.
     """
     await context.queue.sweep()
     await context.queue.release_abandoned()
@@ -50,7 +49,7 @@ async def requeue_lost(context: WorkerContext) -> int:
         try:
             await remove_orphan_points(context, document_id)
         except AgentexError as error:
-            # Its index is down: the next round retries it, and the others need not wait.
+            # Its index is down: retried in the next round, without delaying the others.
             log.warning("reconciler.not_cleared", document_id=document_id, code=error.code)
     if not (documents_deleted or knowledge_bases_deleted):
         return 0
@@ -70,7 +69,7 @@ async def _expire_leases(context: WorkerContext) -> None:
     async with context.database.reading() as session:
         steady = context.clock.is_steady(await database_now(session))
     if not steady:
-        # A clock was changed: living workers renew their leases before they are judged by it.
+        # A clock was changed: running workers must renew their leases first.
         return
     async with unit_of_work(context.database) as work:
         lost = await leases.expire_leases(work, WORKER_LOST)
@@ -141,11 +140,7 @@ class OrphanSweep:
 async def _sweep_points(
     index: VectorIndex, entries: Sequence[IndexedDocument], needed_revisions: Mapping[str, Collection[int | None]]
 ) -> int:
-    """Remove the points of unknown documents and unused revisions.
-
-    Args:
-        needed_revisions: by document id the revisions that are searched, wait for a cut-over or are being made.
-    """
+    """Remove the points of revisions that are not searched, waiting for a cut-over or being made."""
     unknown = [entry for entry in entries if entry.revision not in needed_revisions.get(entry.document_id, ())]
     for entry in unknown:
         await index.delete_documents([entry.document_id], revisions=[entry.revision])

@@ -7,7 +7,7 @@ from core.errors.server import UnusableSetting
 from core.settings import Settings, get_settings
 from core.settings.embeddings import EmbeddingModelSetting
 
-# What a multilingual model is trusted with; fusion only asks whether a script is covered.
+# Languages assumed of a multilingual model; fusion only asks whether a script is covered.
 _MULTILINGUAL = frozenset({"ar", "de", "en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"})
 _ENGLISH = frozenset({"en"})
 _CHINESE = frozenset({"zh"})
@@ -42,8 +42,8 @@ DEFAULT = EmbeddingModel("all-MiniLM-L6-v2", 384, _ENGLISH, 256, served=True)
 
 _BGE_EN = "Represent this sentence for searching relevant passages: "
 _BGE_ZH = "为这个句子生成表示以用于检索相关文章："
-# Names that seeds, clients and copied configuration ask for: known, so that the caller can go on with the default and
-# say so, where a misspelt name has to be refused.
+# Names in documentation, clients and copied configuration: known, so that callers can fall back to the default and
+# report it, while misspelt names are refused.
 _KNOWN = (
     EmbeddingModel("all-mpnet-base-v2", 768, _ENGLISH, 384),
     EmbeddingModel("bge-large-en-v1.5", 1024, _ENGLISH, 512, _BGE_EN),
@@ -62,20 +62,12 @@ _BY_NAME = {model.name.lower(): model for model in _KNOWN}
 
 
 def served_models(settings: Settings | None = None) -> list[EmbeddingModel]:
-    """The models this installation can run, the default first; by default of this process's settings.
-
-    Raises:
-        UnusableSetting: ``AGENTEX_EMBEDDING_MODELS`` omits a required value.
-    """
+    """The models this installation can run, the default first; by default of this process's settings."""
     return [DEFAULT, *(_configured(entry) for entry in (settings or get_settings()).embedding_models)]
 
 
 def resolve(name: str) -> EmbeddingModel:
-    """The model of this name; case and an organisation in front (``BAAI/bge-m3``) do not matter.
-
-    Raises:
-        UnknownEmbeddingModel: its details list the served ones.
-    """
+    """The model of this name; case and an organisation in front (``BAAI/bge-m3``) do not matter."""
     key = _key(name)
     ours = {model.name.lower(): model for model in served_models()}
     model = ours.get(key) or _BY_NAME.get(key)

@@ -9,11 +9,8 @@ _AMD = "AuthenticAMD"
 
 @dataclass(frozen=True)
 class Processor:
-    """A processor as the Linux kernel describes it.
-
-    Args:
-        vendor: e.g. ``GenuineIntel``; empty if unknown.
-        flags: instruction sets by the kernel's names.
+    """A processor's vendor (e.g. ``GenuineIntel``; empty if unknown) and instruction sets, named as by the Linux
+    kernel.
     """
 
     vendor: str
@@ -45,6 +42,6 @@ def detect_processor(listing: Path = Path("/proc/cpuinfo")) -> Processor:
     if platform.system() == "Linux" and listing.exists():
         for line in listing.read_text(encoding="utf-8", errors="replace").splitlines():
             name, _, value = line.partition(":")
-            # All cores are alike, or at least the system lets a program move between them.
+            # All cores are alike, or the system may move a program between them.
             facts.setdefault(name.strip(), value.strip())
     return Processor(facts.get("vendor_id", ""), frozenset(facts.get("flags", "").split()))

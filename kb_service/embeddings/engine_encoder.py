@@ -44,11 +44,9 @@ def join_vectors(replies: Sequence[EmbedReply], dimension: int) -> Vectors:
     return np.frombuffer(data, dtype=FLOAT32).astype(np.float32).reshape(-1, dimension)
 
 
-# One request keeps the engine busy for about two seconds with the model that comes with Agentex, and gives it enough
-# texts to sort by length.
+# One request takes the built-in model about two seconds, and has enough texts to sort by length.
 _MOST_TEXTS = 256
-# A large model takes seconds for each passage, and several documents share its time: what goes into a request is to be
-# answered in a sixth of its time limit.
+# Large models take seconds per passage and are shared by documents: a request should take a sixth of its time limit.
 _FIRST_CHARACTERS = 48_000
 _REQUEST_SECONDS = INGEST_SECONDS / 6
 
@@ -102,7 +100,7 @@ class EngineEncoder:
             return reply
         finally:
             seconds = time.monotonic() - started
-            # Nothing is to be learnt from an engine that is away, or a caller who is gone.
+            # An absent engine or caller says nothing about the speed.
             if is_answered or seconds >= INGEST_SECONDS:
                 pace = sum(map(len, texts)) / max(seconds, 0.001)
                 self._characters = int(_REQUEST_SECONDS * pace)

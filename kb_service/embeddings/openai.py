@@ -24,12 +24,12 @@ from kb_service.text.token_counter import TokenCounter, Word, characters
 
 _OK = 200
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-# About this request, not about the endpoint: sending it again can't help.
+# The request itself is refused: sending it again can't help.
 _HOPELESS = frozenset({400, 413, 422})
-# Endpoints refuse, or choke on, requests that are much larger.
+# Endpoints refuse or fail on much larger requests.
 _TOKENS_PER_REQUEST = 16_384
 _MAX_CHARACTERS = 100_000
-# Numbers as decimal text and some room for the frame around them.
+# Numbers as decimal text, and room for the JSON around them.
 _BYTES_PER_NUMBER = 32
 _BYTES_AROUND = 2**16
 _LONGEST_PAUSE = 30.0
@@ -52,8 +52,6 @@ PASSAGE_RETRIES = RetryPolicy(request_seconds=60, total_seconds=180, attempts=6)
 
 @dataclass(frozen=True)
 class _Piece:
-    """An input and the index of its text."""
-
     text: int
     content: str
     tokens: int
@@ -99,13 +97,7 @@ class EndpointEncoder:
         return self._model.languages
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode questions; cut at the model's window.
-
-        Raises:
-            EmbeddingsUnavailable: no usable answer in time.
-            EmbeddingsRefused: the endpoint rejected a text.
-            InvalidVector: the vectors don't match the settings.
-        """
+        """Encode questions; cut at the model's window."""
         pieces = await to_thread.run_sync(self._query_pieces, texts)
         return await self._embed(pieces, len(texts), self._queries)
 
@@ -205,7 +197,7 @@ class EndpointEncoder:
             headers=headers,
             timeout=seconds,
         )
-        # httpx's timeout is per read: an endpoint that drips must not hold a worker for ever.
+        # httpx's timeout is per read: a slowly dripping endpoint must not block a worker.
         async with asyncio.timeout(seconds):
             response = await self._client.send(request, stream=True)
             try:
@@ -254,12 +246,7 @@ def request_body(model: EmbeddingModel, asked_for: str, texts: Sequence[str]) ->
 
 
 def read_vectors(response: httpx.Response, model: EmbeddingModel, count: int) -> Vectors:
-    """The vectors of an answer, in the order of the texts, each of length 1.
-
-    Raises:
-        UnusableResponse: no JSON of this shape, or not one vector for each text.
-        InvalidVector: vectors of another length, or invalid numbers.
-    """
+    """The vectors of an answer, in the order of the texts, each of length 1; UnusableResponse or InvalidVector."""
     try:
         rows = _EmbeddingsResponse.model_validate_json(response.content).data
         vectors = [_numbers(row.embedding) for row in rows]
@@ -296,7 +283,7 @@ def _numbers(embedding: list[float] | str) -> NDArray[np.float64]:
     if isinstance(embedding, str):
         embedded = base64.b64decode(embedding, validate=True)
         return np.frombuffer(embedded, dtype=FLOAT32).astype(np.float64)
-    # In double precision: a number beyond single precision is refused, not made infinite.
+    # In double precision, so that numbers beyond single precision are refused, not made infinite.
     return np.asarray(embedding, dtype=np.float64)
 
 

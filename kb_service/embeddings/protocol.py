@@ -32,9 +32,5 @@ class Encoder(Protocol):
         ...
 
     async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
-        """Encode text that is to be indexed; EngineUnavailable when nothing answers.
-
-        Args:
-            account: for whom; accounts get equal shares of a local encoder.
-        """
+        """Encode text that is to be indexed; accounts get equal shares of a local encoder."""
         ...

@@ -14,8 +14,8 @@ from core.errors.server import EmbeddingModelUnusable
 from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
 
-# Of one step: a question, whatever model it is for, waits for the step under way. Long passages take as long one by
-# one as together; the model of a usual size has two of them in a third of a second.
+# Per step: a question for any model waits for the running step. Long passages take as long one by one as together; a
+# model of usual size encodes two of them in a third of a second.
 _BATCH = 8
 _BATCH_CHARACTERS = 4_000
 _MAX_PIECES = 16
@@ -99,7 +99,6 @@ class TorchEncoder:
 
 
 def _batches(pieces: Sequence[tuple[int, str]]) -> Iterator[Sequence[tuple[int, str]]]:
-    """The batches of pieces sorted by length: the last of each is its longest."""
     start = 0
     for end, (_, text) in enumerate(pieces):
         count = end - start
@@ -130,7 +129,7 @@ def _load(model: EmbeddingModel, *, bf16: bool, downloads: bool) -> SentenceTran
         transformer = SentenceTransformer(
             place, device="cpu", local_files_only=not downloads, model_kwargs={"dtype": torch.bfloat16} if bf16 else {}
         )
-    # Whatever is wrong with somebody's model must not end the engine that runs another one.
+    # A broken model must not end the engine that runs others.
     except Exception as error:
         reason = f"{model.name} can't be loaded from {place}"
         raise EmbeddingModelUnusable(reason=reason) from error

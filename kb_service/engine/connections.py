@@ -24,7 +24,7 @@ from kb_service.engine_client.protocol import (
 
 _log = get_logger(__name__)
 
-# Requests one connection may have under way; further ones stay in the socket's buffer.
+# Concurrent requests per connection; further ones stay in the socket's buffer.
 _MOST_AT_ONCE = 256
 
 

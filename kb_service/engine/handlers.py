@@ -39,7 +39,7 @@ from kb_service.vector_index.engine_index import (
 )
 from kb_service.vector_index.protocol import DocumentFilter, HybridHits
 
-# A question of so many characters is encoded in ten milliseconds; the index gives so many hits of each leg in two.
+# Such a question is encoded in ten milliseconds; the index returns so many hits per leg in two.
 _ORDINARY_CHARACTERS = 500
 _ORDINARY_DEPTH = 200
 
@@ -211,7 +211,7 @@ _OPERATIONS = {
     "embed": _Operation(EmbedRequest, Target.ENCODER, _embed, _for_queries),
     "query": _Operation(QueryRequest, Target.READS_INDEX, _query, _always),
     "search": _Operation(SearchRequest, Target.READS_BOTH, _search, _always, _is_ordinary),
-    # Probes count, and nobody waits for those.
+    # Counts only serve probes.
     "count": _Operation(CountRequest, Target.READS_INDEX, _count, _never),
     "upsert": _Operation(UpsertRequest, Target.WRITES_INDEX, _upsert, _never),
     "delete_documents": _Operation(DeleteDocumentsRequest, Target.WRITES_INDEX, _delete_documents, _never),

@@ -89,7 +89,7 @@ def load_resources(settings: Settings) -> Resources:
         AgentexError: the default encoder or a shard can't be loaded.
     """
     resources = Resources(encoders={}, shards={}, directories={}, failures={})
-    # First the shards: who can't have their lock need not load a model.
+    # Shards first: a process that can't get their lock need not load a model.
     if settings.qdrant_url is None:
         for model in served_models(settings):
             _open_shard(resources, settings, model)
@@ -108,15 +108,15 @@ def _open_shard(resources: Resources, settings: Settings, model: EmbeddingModel)
         directory = ShardDirectory(settings.data_dir / "vectors", model.name, model.dimension)
         shard = Shard(directory.folder, model.dimension)
     except AgentexError as error:
-        # The default model's shard comes first: who can't have its lock does not come here.
+        # The default model's shard comes first: without its lock nothing else is needed.
         if model is DEFAULT:
             raise
         _leave_out(resources, model, error)
         return
     resources.shards[model.name], resources.directories[model.name] = shard, directory
-    # Only now: whoever has the lock may be building what would be swept away.
+    # Only with the lock: its holder may be building what would be swept away.
     directory.sweep()
-    # A full disk must not keep an engine from starting that has all it needs to answer.
+    # A full disk must not stop an engine that can still answer.
     with suppress(OSError):
         directory.ensure_record()
 
@@ -124,7 +124,7 @@ def _open_shard(resources: Resources, settings: Settings, model: EmbeddingModel)
 def _load_encoder(resources: Resources, settings: Settings, model: EmbeddingModel) -> None:
     try:
         resources.encoders[model.name] = _torch_encoder(settings, model)
-        # What torch leaves behind may hold weights, and nobody looks for it later.
+        # torch's garbage may contain weights, and no later collection looks at it.
         gc.collect()
     except AgentexError as error:
         _leave_out(resources, model, error)
@@ -135,7 +135,7 @@ def _torch_encoder(settings: Settings, model: EmbeddingModel) -> LocalEncoder:
     if folder is not None and not _holds_model(folder.expanduser()):
         reason = f"{model.name} can't be loaded from {folder}: no model lies there"
         raise EmbeddingModelUnusable(reason=reason)
-    # Imported by name, only where a model needs it: torch takes seconds and 300 MB.
+    # Imported only for models that need it: torch takes seconds and 300 MB.
     module = import_module("kb_service.embeddings.sentence_transformer")
     return module.TorchEncoder(
         model,

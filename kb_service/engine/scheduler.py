@@ -35,11 +35,7 @@ class EngineJob:
 
 
 class InteractiveLoad:
-    """Tracks urgent work, from any thread.
-
-    Args:
-        rest: seconds after urgent work until the resting lane works again.
-    """
+    """Tracks urgent work, from any thread; the resting lane works again ``rest`` seconds after it."""
 
     def __init__(self, rest: float) -> None:
         self._rest = rest
@@ -58,7 +54,6 @@ class InteractiveLoad:
         return self._last + self._rest - time.monotonic()
 
     def touch(self) -> None:
-        """Record urgent activity now."""
         self._last = time.monotonic()
 
     @contextmanager
@@ -164,12 +159,11 @@ class EncodePool:
             return not self._waiting
 
     def _do_units(self, loop: asyncio.AbstractEventLoop, rests: bool) -> None:
-        """Run units on the lane's thread as long as it may."""
         while next_unit := self._next_unit():
             job, unit = next_unit
             started = time.monotonic()
             try:
-                # Where nobody waits any more, the units are only dropped.
+                # Without a waiting caller, the units are only dropped.
                 if not job.answer.done():
                     unit()
             except Exception as error:  # noqa: BLE001 - a job's error is its caller's answer
@@ -199,7 +193,7 @@ class EncodePool:
         with self._guard:
             self._waiting.charge(job.account, time.monotonic() - started)
             job.busy_lanes -= 1
-            # Nobody waits for the others.
+            # The other units have no caller any more.
             if job.units and (is_broken or job.answer.done()):
                 job.units.clear()
                 self._waiting.remove(job)
@@ -239,7 +233,7 @@ class FairQueue(Generic[_Work]):
         self._credit = credit
         self._waiting: dict[str, deque[_Work]] = {}
         self._used: dict[str, float] = {}
-        # How much those have had that are served now: it only grows.
+        # Time used by the account now served; only grows.
         self._level = 0.0
 
     def __bool__(self) -> bool:
@@ -284,8 +278,7 @@ class FairQueue(Generic[_Work]):
 
 _PATIENCE_SECONDS = 0.02
 _REST_SECONDS = 1.0
-# Where many search without end, documents still get on: by a step, of some milliseconds most often, ten times a
-# second, and by a tenth of the time where a model's steps are long.
+# Under constant searches documents still progress: ten steps a second, or a tenth of the time where steps are long.
 _LONGEST_PASSED_OVER_SECONDS = 0.1
 _INTERACTIVE_SHARE = 9
 
@@ -330,7 +323,6 @@ class Scheduler:
 
     @property
     def waiting(self) -> int:
-        """Number of queued and running jobs."""
         return self._open
 
     @property
@@ -364,7 +356,7 @@ class Scheduler:
             self._last_work = time.monotonic()
 
     def _do_at_once(self, steps: JobSteps) -> object:
-        # The event loop does nothing else meanwhile, so that the thread stays idle, and the shards have one owner.
+        # This blocks the event loop, so the thread stays idle and the shards have one owner.
         self._interactive_load.touch()
         try:
             return _step(steps, True).value

@@ -28,24 +28,20 @@ from kb_service.vector_index.engine_index import QueryReply, SearchReply, Search
 
 _log = get_logger(__name__)
 
-# A flush while nobody waits costs nobody anything; without one, a start replays the log.
+# Flushing when idle is free; otherwise the next start replays the log.
 _FLUSH_SECONDS = 1.0
-# An import writes thousands of points a second, and a flush takes the longer the more there are.
+# An import writes thousands of points a second, and flushes grow with their number.
 _LOOK_SECONDS = 0.25
-# Named as the backend of vectors that come from elsewhere.
+# The backend's name for vectors made elsewhere.
 _ENDPOINT = "endpoint"
 _MOST_UNFLUSHED = 8192
-# Giving up a shard's memory holds Python's interpreter lock: 95 ms where there are 100,000 points.
+# Freeing a shard's memory holds Python's interpreter lock: 95 ms for 100,000 points.
 _CALM_SECONDS = 1.0
 _LONGEST_KEPT_SECONDS = 600.0
 
 
 class Engine:
-    """Encoders and shards behind one thread, with lanes beside it that encode passages.
-
-    Args:
-        load: opens encoders and shards; runs on the engine's thread.
-    """
+    """Encoders and shards, opened by ``load`` behind one thread, with lanes beside it that encode passages."""
 
     def __init__(self, settings: Settings, load: Callable[[], Resources]) -> None:
         self._settings = settings
@@ -152,7 +148,6 @@ class Engine:
             _log.warning("engine.drain_cut", waiting=self._schedule.waiting)
 
     async def close(self) -> None:
-        """Close the shards on their thread, and end all threads and child processes."""
         resources, self._resources = self._resources, None
         self._ready.set()
         await self._upkeep.close()
@@ -242,7 +237,7 @@ class Engine:
 
 def _flush(resources: Resources, shard: Shard) -> JobSteps:
     yield
-    # It may have been closed, because another process serves it now.
+    # It may have been closed after a move to another process.
     if shard in resources.shards.values() and shard.unflushed:
         try:
             shard.flush()

@@ -64,11 +64,7 @@ class HostProcess:
         await self._process.wait()
 
     async def ready(self) -> None:
-        """Wait until it serves.
-
-        Raises:
-            VectorIndexUnavailable: it ended, or took too long.
-        """
+        """Wait until it serves; VectorIndexUnavailable if it ended or took too long."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LOAD_SECONDS):
                 while self._process.returncode is None:
@@ -92,7 +88,6 @@ class HostProcess:
         await _kill(self._process)
 
     async def discard(self) -> None:
-        """End the process and delete its replaced shard."""
         await self.stop()
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
@@ -115,7 +110,7 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 COPIED = b"copied\n"
-# Half the share of a process that somebody waits for, or less.
+# Half the priority of an interactive process, or less.
 _NICENESS = 10
 
 

@@ -40,11 +40,8 @@ class ShardBackend:
 
 
 class ShardHost:
-    """Routes a model's requests to its shard: reads at once, writes one by one.
-
-    Args:
-        place: the initial backend: this process.
-        backend: name of the encoder's current backend.
+    """Routes a model's requests to its shard, initially at ``place`` in this process: reads at once, writes one by
+    one.
     """
 
     def __init__(self, directory: ShardDirectory, place: ShardBackend, shard: Shard, backend: str) -> None:
@@ -58,7 +55,7 @@ class ShardHost:
         self._reported = (0, 0, 0)
         self._write_log: WriteLog | None = None
         self._writing = asyncio.Lock()
-        # Changes as the place counts them, and how many of those the record has already.
+        # Changes counted by the backend, and how many of them the record includes.
         self._recorded = (0, 0)
 
     async def answer(self, task: EngineTask) -> WireMessage:
@@ -90,7 +87,6 @@ class ShardHost:
 
     @property
     def record(self) -> ShardRecord:
-        """The shard's up-to-date record."""
         saved = self.directory.record
         written, deleted = (now - before for now, before in zip(self._counts()[1:], self._recorded, strict=True))
         made_now = self._backend if self.points else None
@@ -139,10 +135,8 @@ class ShardHost:
             self._write_log = None
 
     async def move(self, place: ShardBackend, record: ShardRecord) -> ShardBackend:
-        """Switch to another backend with the same points and return the former; only while writes are paused.
-
-        Raises:
-            OSError: the record can't be written; nothing has changed.
+        """Switch to a backend with the same points and return the former, while writes are paused; no change on an
+        OSError.
         """
         await asyncio.to_thread(self.directory.write, record)
         former, self._place = self._place, place

@@ -1,4 +1,4 @@
-"""``python -m kb_service.engine.host``: serve one shard, as the engine's child.
+"""``python -m kb_service.engine.shard_host_main``: serve one shard, as the engine's child.
 
 Loading a large shard holds Python's interpreter lock for longer than a question may wait. So an optimised shard is
 loaded here, while the engine still answers from the old one.

@@ -7,10 +7,7 @@ from kb_service.engine_client.protocol import EngineRequest, pack_frame, unpack_
 
 
 class WriteLog:
-    """Requests in the order in which they were carried out, in a new temporary file at ``path``.
-
-    Not durable: a crash discards the copy, and the write log with it.
-    """
+    """Requests in order, in a new temporary file at ``path``; not durable: a crash discards it together with the copy."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -31,10 +31,10 @@ from kb_service.engine_client.protocol import (
 )
 
 _HEALTH_SECONDS = 2.0
-# How long a call waits for a socket to appear: a supervisor restarts a dead engine in less.
+# How long a call waits for a socket: a supervisor restarts a dead engine faster.
 _CONNECT_SECONDS = 2.5
-# An engine that is busy, or still loading, says so at once. Who asks a question and hears nothing for so long asks
-# that, and gives up on one that is silent: within three seconds in all.
+# A busy or loading engine reports its health at once. A question without an answer for so long asks for it, and gives
+# up on a silent engine: within three seconds in all.
 _DOUBT_SECONDS = 1.5
 _LIFE_SECONDS = 1.0
 _RETRY_SECONDS = 0.05
@@ -67,10 +67,8 @@ class _Connection:
         return self._writer.is_closing() or self._reading.done()
 
     async def exchange(self, op: str, body: WireMessage, *, doubted: bool = False) -> EngineResponse:
-        """Send a request and wait for its answer; withdrawn when the caller is cancelled.
-
-        Args:
-            doubted: give up early on an engine that doesn't even answer ``health``.
+        """Send a request, withdrawn on cancellation; ``doubted`` gives up early on an engine that doesn't answer
+        ``health``.
         """
         request_id = next(self._ids)
         frame = pack_request(request_id, op, body)
@@ -102,7 +100,7 @@ class _Connection:
         task.add_done_callback(self._doubts.discard)
 
     async def _look_for_life(self, answer: asyncio.Future[EngineResponse]) -> None:
-        # Whoever breaks the connection tells all who wait on it.
+        # The cause of the break is passed on to all waiting requests.
         with suppress(OSError):
             while not answer.done():
                 try:
@@ -171,7 +169,7 @@ class EngineClient:
                 link = await self._connect_patiently()
                 try:
                     return await self._exchange(link, op, body, reply, doubted=doubted)
-                # It is an OSError, and says nothing of the connection.
+                # TimeoutError is an OSError, but the connection is intact.
                 except TimeoutError:
                     raise
                 except OSError:

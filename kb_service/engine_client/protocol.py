@@ -19,7 +19,7 @@ MAX_FRAME_BYTES = 64 * 2**20
 QUERY_SECONDS = 10.0
 INGEST_SECONDS = 120.0
 
-# Encoders read no more of one text.
+# Maximum input of the encoders.
 _MAX_CHARACTERS = 100_000
 
 UpkeepState = Literal["none", "copying", "optimising", "replaying", "swapping"]
@@ -145,12 +145,7 @@ def encodable(text: str) -> str:
 
 
 async def read_frame(reader: asyncio.StreamReader, shape: type[_Reply]) -> _Reply:
-    """Read one frame of a known shape.
-
-    Raises:
-        MalformedFrame: Not a frame, too large, or of another shape.
-        asyncio.IncompleteReadError: The other side closed the connection.
-    """
+    """Read one frame of a known shape; MalformedFrame for anything else, IncompleteReadError at the end."""
     (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
     if length > MAX_FRAME_BYTES:
         raise MalformedFrame

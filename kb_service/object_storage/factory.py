@@ -11,7 +11,7 @@ def open_object_store(settings: Settings) -> ObjectStore:
     """The data folder, or the S3-compatible store of ``AGENTEX_OBJECT_STORE_URL``."""
     if settings.object_store_url is None:
         return LocalObjectStore(settings.data_dir / "files")
-    # Only who has such a store loads what talks to it: 4 MB in each process.
+    # Loaded only where configured: 4 MB per process.
     from obstore.store import S3Store  # noqa: PLC0415
 
     from kb_service.object_storage.s3 import S3ObjectStore  # noqa: PLC0415

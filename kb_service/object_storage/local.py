@@ -14,7 +14,7 @@ from core.errors.server import ObjectStoreUnavailable, StorageFull
 from kb_service.object_storage.protocol import FOLDER_CHARACTERS
 
 _INCOMING = ".incoming"
-# An upload in progress is younger than this; what is older was left behind by a crash.
+# Older temporary files were left by a crash.
 _STALE_SECONDS = 3600
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -37,7 +37,7 @@ class LocalObjectStore:
                     if pending:
                         await to_thread.run_sync(_append, temporary, pending)
                     pending = block
-                # Most files are one block: then this is the only way to a thread and back.
+                # Most files are one block: then this is the only call to a thread.
                 await to_thread.run_sync(_finish, temporary, pending, self._path(key))
             is_in_place = True
         finally:
@@ -61,7 +61,6 @@ class LocalObjectStore:
         await to_thread.run_sync(lambda: self._path(key).unlink(missing_ok=True))
 
     async def keys(self) -> list[str]:
-        """All keys; also removes leftovers of interrupted uploads."""
         return await to_thread.run_sync(self._scan)
 
     async def ping(self) -> None:
@@ -142,9 +141,8 @@ def _write_few(places: Mapping[Path, Path], contents: Sequence[bytes]) -> None:
 
 
 def _begin_to_sync(descriptors: Iterable[int]) -> None:
-    """Start writing all files to disk at once instead of one after the other.
-
-    Sixteen files of a kilobyte take a third of the time then (ext4: one journal entry for all).
+    """Start writing all files at once: sixteen of a kilobyte take a third of the time (ext4: one journal entry for
+    all).
     """
     if hasattr(os, "posix_fadvise"):
         for descriptor in descriptors:
@@ -152,13 +150,12 @@ def _begin_to_sync(descriptors: Iterable[int]) -> None:
 
 
 def _move(places: Mapping[Path, Path]) -> None:
-    """Rename complete files and sync their folders."""
     folders = {target.parent for target in places.values()}
     for folder in folders:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for temporary, target in places.items():
         temporary.rename(target)
-    # Those above also when a folder was there: another upload may have made it a moment ago.
+    # Also the parents of existing folders: another upload may have created them just now.
     for folder in (*folders, *{folder.parent for folder in folders}):
         _sync_folder(folder)
 

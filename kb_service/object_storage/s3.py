@@ -38,7 +38,7 @@ class S3ObjectStore:
         if failure is None:
             return
         for key in objects:
-            # What can't be removed now either is the sweeper's.
+            # The sweep removes what remains.
             with suppress(ObjectStoreUnavailable):
                 await self.delete(key)
         if isinstance(failure, BaseError):

@@ -17,15 +17,15 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 _WINDOW = 1 << 15
 # WordPiece reads a word of more characters as a single [UNK].
 _LONGEST_WORD = 100
-# An overlong word is handed out in parts of this many characters.
+# An overlong word is yielded in parts of this many characters.
 _PART = 16
 # No punctuation has a higher code.
 _LAST_SIGN = 0x20000
-# What BERT's tokenizers read in one way only: letters and digits of ASCII make words, each other character is a word
-# of its own.
+# Text that all BERT tokenizers split alike: ASCII letters and digits form words, each other character is a word of its
+# own.
 _PLAIN = re.compile(r"[\t\n\r -~‘’“”–—…]*+")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
-# What is longer hardly comes again.
+# Longer words rarely recur.
 _LONGEST_KNOWN = 40
 _MOST_KNOWN = 1 << 15
 
@@ -52,7 +52,7 @@ class TokenCounter:
 
     def __init__(self, tokenizer_file: Path) -> None:
         self._tokenizer_file = tokenizer_file
-        # What plain words cost; most of a text are words that others had too.
+        # Cached costs of plain words; most words recur in other texts.
         self._known: dict[str, int] = {}
 
     @cached_property
@@ -130,7 +130,7 @@ class TokenCounter:
             return None
         if len(self._known) > _MOST_KNOWN:
             self._known = {}
-        # Another thread may begin a new one meanwhile.
+        # Another thread may replace it.
         costs = self._known
         matches = list(_PLAIN_WORD.finditer(text))
         unknown = {word for match in matches if (word := match[0]) not in costs}
@@ -167,7 +167,6 @@ def _between_signs(text: str, encoding: Encoding, shift: int) -> Iterator[Word]:
 
 @cache
 def _runs() -> re.Pattern[str]:
-    """Runs of characters other than blanks and punctuation, and each punctuation mark."""
     codes = range(_LAST_SIGN)
     signs = "".join(chr(code) for code in codes if unicodedata.category(chr(code))[0] == "P")
     return re.compile(rf"[^\s{re.escape(signs)}]+|[{re.escape(signs)}]")

@@ -80,7 +80,7 @@ def numbers(text: str) -> list[str]:
     A number is a run of digits beside no letter: 2024年 has one, GPT4 has none, 3.14 has two.
     """
     normalised = _normalised(text)
-    # Most passages have none, and to look for one is a tenth of cutting the text into words.
+    # Most passages have none, and this check takes a tenth of splitting into words.
     if _DIGIT.search(normalised) is None:
         return []
     decimals = (run for run, is_cjk in _runs(normalised) if not is_cjk and run.isdecimal())
@@ -130,7 +130,7 @@ def stem(word: str) -> str:
         return str(_stemmer.stemWord(word))
 
 
-# Raise it with any change of tokens, sentences or layout: older bytes are then made anew.
+# Raise it with any change of tokens, sentences or layout: older bytes are then recomputed.
 _LAYOUT = 1
 _HEAD = struct.Struct("<BI")
 
@@ -162,7 +162,6 @@ def compute_terms(text: str) -> Terms:
 
 
 def _analysed(text: str) -> tuple[Ints, Ints]:
-    """The number of tokens in each sentence, and the hash of each token."""
     parts = [tokenize(sentence) for sentence in sentences(text)]
     sizes = np.fromiter(map(len, parts), np.int64, len(parts))
     hashes = np.fromiter((hash_token(t) for part in parts for t in part), "<i8", int(sizes.sum()))

@@ -7,7 +7,7 @@ import qdrant_edge
 from kb_service.text.tokenizer import numbers
 from kb_service.vector_index.protocol import SparseVector
 
-# In front of a number it makes a word of it that no text has.
+# Prefix of number terms: no text contains such a word.
 _NUMBER = "agentexnumber"
 
 
@@ -29,10 +29,10 @@ def encode_query(text: str) -> SparseVector:
 
 
 def _readable(text: str) -> str:
-    # Lone surrogates (from broken JSON or PDF text) can't cross into Rust.
+    # Lone surrogates (from broken JSON or PDF text) can't be passed to Rust.
     clean = text.encode("utf-8", "replace").decode("utf-8")
-    # The tokenizer passes over numbers, which years, paragraphs and error codes are asked for by. Behind the text, so
-    # that everything else gives the terms that it would give without them.
+    # The tokenizer skips numbers, but years, paragraphs and error codes are searched. Appended, so that all other
+    # terms stay unchanged.
     return " ".join([clean, *(f"{_NUMBER}{number}" for number in numbers(clean))])
 
 

@@ -67,7 +67,7 @@ _PAGE = 2000
 # 8 bits a number, a quarter of float32: a search reads all of them (docs/decisions/0063).
 _DATATYPE = VectorStorageDatatype.Turbo8
 _LOCKED = "WouldBlock"
-# Below this much free space a failed write is taken for a full disk.
+# Below this much free space a failed write counts as a full disk.
 _LEAST_FREE_BYTES = 64 * 2**20
 
 
@@ -91,11 +91,8 @@ class Shard:
         self.points = self._shard.info().points_count
 
     def upsert(self, points: Sequence[ChunkPoint]) -> Generator[None]:
-        """Write points, pausing before each small update.
-
-        Raises:
-            InvalidVector: A point's vector is bad; nothing was written.
-            StorageFull: What was written before stays.
+        """Write points, pausing before each small update; InvalidVector: none was written, StorageFull: some may have
+        been.
         """
         check_points(points, self.dimension)
         for start in range(0, len(points), _POINTS_PER_UPDATE):
@@ -115,7 +112,6 @@ class Shard:
         depth: int,
         documents: DocumentFilter = ALL_DOCUMENTS,
     ) -> HybridHits:
-        """Both legs in one batch; see ``VectorIndex.query``."""
         check_query(dense, sparse, self.dimension)
         if documents.only is not None and not documents.only:
             return HybridHits()
@@ -131,7 +127,7 @@ class Shard:
             requests[DENSE] = self._request(nearest, scope, depth, None)
         if kb_ids and sparse is not None and sparse.indices:
             nearest = Query.Nearest(_edge_sparse(sparse), using=BM25)
-            # IDF over what the query may see: measured equal to a shard of their own, for .07 ms.
+            # IDF over the visible points: measured equal to a separate shard, for .07 ms.
             idf = SearchParams(idf=IdfParams(corpus=corpus))
             requests[BM25] = self._request(nearest, scope, depth, idf)
         if not requests:
@@ -155,7 +151,6 @@ class Shard:
         yield from self._delete(Filter(must=[_equals("kb_id", kb_id)]))
 
     def count(self, kb_id: str | None, document_id: str | None) -> int:
-        """The exact number of points that match the given ids."""
         conditions = {"kb_id": kb_id, "document_id": document_id}
         scope = Filter(must=[_equals(key, value) for key, value in conditions.items() if value is not None])
         with self._translate_errors():
@@ -201,8 +196,7 @@ class Shard:
     def optimise(self) -> None:
         """Build the graph index and free the room of deleted points.
 
-        It holds Python's interpreter lock meanwhile (half a minute for 100,000 points): only for a process that serves
-        nobody.
+        It holds Python's interpreter lock (half a minute for 100,000 points): only for a process that serves nobody.
         """
         with self._translate_errors():
             self._shard.optimize()
@@ -255,9 +249,8 @@ class Shard:
 
 
 def presync(folder: Path) -> None:
-    """Sync a shard's files from any thread, so that its ``flush`` finds little to do.
-
-    Flushing holds Python's interpreter lock while the disk works; this does not.
+    """Sync a shard's files without Python's interpreter lock, so that its ``flush``, which holds it, finds little to
+    do.
     """
     for path in folder.rglob("*"):
         # A file may go while the shard's owner writes.
@@ -288,7 +281,7 @@ def _load(folder: Path, dimension: int) -> EdgeShard:
     except Exception as error:
         if _LOCKED in str(error):
             raise
-        # Made when vectors were stored as float32, which it keeps; else it fails in the same way.
+        # Shards of the time of float32 vectors keep them; otherwise it fails again.
         return EdgeShard.load(str(folder), _config(dimension, VectorStorageDatatype.Float32))
 
 
@@ -297,7 +290,7 @@ def _config(dimension: int, datatype: VectorStorageDatatype) -> EdgeConfig:
     return EdgeConfig(
         vectors={DENSE: dense},
         sparse_vectors={BM25: EdgeSparseVectorParams(modifier=Modifier.Idf)},
-        # It is faster than to take the legs of a query to a processor each.
+        # Faster than a processor per leg.
         max_search_threads=1,
         wal_enabled=True,
     )
@@ -343,7 +336,7 @@ def _edge_sparse(sparse: SparseVector) -> EdgeSparseVector:
 
 
 def _one_of(key: str, values: Sequence[str]) -> FieldCondition:
-    # The same for one value, and a third less work for the whole query.
+    # Equivalent for one value, and a third less work for the whole query.
     if len(values) == 1:
         return _equals(key, values[0])
     return FieldCondition(key=key, match=MatchAny(list(values)))
@@ -373,7 +366,7 @@ class PayloadCache:
 
     def __init__(self, shard: EdgeShard) -> None:
         self._shard = shard
-        # By the number that a point's id is: ids themselves are compared in Python.
+        # Keyed by the id as a number: ids themselves are compared in Python.
         self._cache: dict[int, _CachedPayload] = {}
         self._is_mostly_cached = False
 
@@ -384,10 +377,10 @@ class PayloadCache:
 
     def hit_lists(self, legs: Sequence[Sequence[ScoredPoint]]) -> list[HitList]:
         """The legs of a query that returned ``payload_fields``."""
-        # Each look at a point's id makes one.
+        # Each access to a point's id builds a new object.
         numbers = [[point.id.int for point in leg] for leg in legs]
         requested = {number for leg in numbers for number in leg}
-        # Taking the keys away from the set would go through all that is kept.
+        # A set difference would iterate over the whole cache.
         unknown = {number for number in requested if number not in self._cache}
         if len(self._cache) + len(unknown) > _CAPACITY:
             self._cache.clear()

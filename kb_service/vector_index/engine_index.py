@@ -35,11 +35,7 @@ _POINTS_PER_REQUEST = 1024
 
 
 class EngineVectorIndex:
-    """A ``VectorIndex`` in the engine process; the caller closes the client.
-
-    Args:
-        model: selects the shard.
-    """
+    """A ``VectorIndex`` in the engine process; the caller closes the client."""
 
     def __init__(self, engine: EngineClient, model: str, dimension: int) -> None:
         self._engine = engine
@@ -182,7 +178,6 @@ class SearchRequest(WireMessage):
     sparse_values: bytes
 
     def encoded(self, vector: bytes) -> "QueryRequest":
-        """The query with this encoded vector."""
         return QueryRequest(
             model=self.model,
             kb_ids=self.kb_ids,

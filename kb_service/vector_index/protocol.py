@@ -43,10 +43,7 @@ class ChunkPoint:
 
 
 class IndexHit(NamedTuple):
-    """One hit of one leg; ``score`` is cosine (dense) or BM25 (sparse).
-
-    ``chunk_id`` is a window's chunk, None for a hit that is a chunk.
-    """
+    """One hit of one leg; ``score`` is cosine (dense) or BM25 (sparse), ``chunk_id`` a window's chunk or None."""
 
     id: str
     score: float
@@ -88,7 +85,6 @@ class HitList(Sequence[IndexHit]):
         return map(IndexHit, *self._columns)
 
     def restricted_to(self, ids: Collection[str]) -> "HitList":
-        """The hits of these ids."""
         chosen = [id_ in ids for id_ in self.ids]
         if all(chosen):
             return self
@@ -140,11 +136,7 @@ ALL_DOCUMENTS = DocumentFilter()
 
 @dataclass(frozen=True)
 class HybridQuery:
-    """A query to both legs; the fields not listed are as in ``VectorIndex.query``.
-
-    Args:
-        text: not encoded yet.
-    """
+    """A query to both legs; ``text`` is not encoded yet, other fields are as in ``VectorIndex.query``."""
 
     text: str
     sparse: SparseVector
@@ -182,10 +174,8 @@ def index_scope(knowledge_base_id: str, generation: int) -> str:
 
 
 class VectorIndex(Protocol):
-    """The points of one embedding model.
-
-    Every method raises ``VectorIndexUnavailable`` (or ``EngineUnavailable``, where the engine owns the index) when the
-    store does not answer.
+    """The points of one embedding model; methods raise ``VectorIndexUnavailable`` or the engine's
+    ``EngineUnavailable``.
     """
 
     async def ensure_ready(self) -> None:
@@ -193,11 +183,7 @@ class VectorIndex(Protocol):
         ...
 
     async def upsert(self, points: Sequence[ChunkPoint]) -> None:
-        """Write points durably, replacing those of the same id.
-
-        Raises:
-            InvalidVector: A vector is not finite or has another dimension; nothing is written.
-        """
+        """Write points durably, replacing those of the same id; InvalidVector: a bad vector, nothing is written."""
         ...
 
     async def query(
@@ -222,9 +208,8 @@ class VectorIndex(Protocol):
         ...
 
     async def delete_documents(self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None) -> None:
-        """Delete the points of documents, or only those of these revisions of them.
-
-        Takes revisions to delete, not to keep, so a late call can't delete a newer one.
+        """Delete all points of documents, or those of the revisions to delete: a late call can't delete a newer
+        revision.
         """
         ...
 
@@ -259,11 +244,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 def check_points(points: Sequence[ChunkPoint], dimension: int) -> None:
-    """Check all points before the first is written.
-
-    Raises:
-        InvalidVector: Names the first bad point and its fault.
-    """
+    """Raise InvalidVector for the first bad point; to be called before the first is written."""
     for point in points:
         fault = _dense_fault(point.dense, dimension) or _sparse_fault(point.sparse)
         if fault:
@@ -294,7 +275,7 @@ def _sparse_fault(sparse: SparseVector) -> str | None:
         return "the sparse vector has an index twice"
     if any(not 0 <= index < 2**32 for index in sparse.indices):
         return "the sparse vector has an index that is not an unsigned 32-bit number"
-    # False for what is no number, too.
+    # False for NaN, too.
     if not all(-_LARGEST <= value <= _LARGEST for value in sparse.values):
         return "the sparse vector has a value that is not finite"
     return None

@@ -32,7 +32,7 @@ from kb_service.vector_index.protocol import (
 _POINTS_PER_REQUEST = 256
 _PAGE = 2000
 _CONFLICT = 409
-# A person waits for it. All else may take as long as the client lets it.
+# Interactive; everything else may take as long as the client allows.
 _QUESTION_SECONDS = 2.5
 
 
@@ -47,10 +47,7 @@ class QdrantVectorIndex:
         self._is_ready = False
 
     async def ensure_ready(self) -> None:
-        """Create the collection and its payload indexes where they are missing.
-
-        Every other method calls it first: the server may not have been available at the start.
-        """
+        """Create what is missing; every method calls it first: the server may have been unavailable at the start."""
         async with self._preparing:
             if self._is_ready:
                 return
@@ -186,8 +183,6 @@ def _translate_errors() -> Generator[None]:
 
 @dataclass(frozen=True)
 class _Scope:
-    """A query's filters."""
-
     kb_ids: Sequence[str]
     documents: DocumentFilter
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from core.errors.server import VectorIndexUnavailable
 
-# No model's name contains it, so the files of one model are never taken for another's.
+# Not in any model's name, so models' files are never confused.
 _MARK = "@"
 
 
@@ -58,7 +58,6 @@ class ShardDirectory:
 
     @property
     def folder(self) -> Path:
-        """The folder of the valid shard; missing before its first opening."""
         return self._root / self.record.folder
 
     def next_folder(self) -> Path:
@@ -77,7 +76,7 @@ class ShardDirectory:
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(self._file)
-        # From here on it is in force; a disk that fails now must not make it look otherwise.
+        # In force from here on, even if the disk fails now.
         self.record = record
         with suppress(OSError):
             directory = os.open(self._root, os.O_RDONLY)
@@ -107,6 +106,6 @@ class ShardDirectory:
         except (OSError, ValidationError) as error:
             raise VectorIndexUnavailable(reason=f"{self._file.name} can't be read") from error
         if not (self._root / record.folder).is_dir():
-            # An empty shard in its place would look as if nothing had ever been indexed.
+            # An empty shard in its place would look as if nothing were indexed.
             raise VectorIndexUnavailable(reason=f"{record.folder} is missing from {self._root}")
         return record

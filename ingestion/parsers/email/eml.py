@@ -81,7 +81,6 @@ class _EmlReader:
         return self._out.finish(warnings=tuple(sorted(self._warnings)))
 
     def _add_body(self, part: Message) -> bool:
-        """Add a part's text; returns whether it has any."""
         kind = part.get_content_type()
         self._is_encrypted |= kind in _ENCRYPTED
         data = part.get_payload(decode=True)
@@ -117,10 +116,7 @@ class _EmlReader:
 
 
 def _bodies(message: Message) -> Iterator[Sequence[Message]]:
-    """The parts to read, in order, each with alternatives to use if it has no text.
-
-    Of alternatives the best is read, of related parts the first.
-    """
+    """The parts to read (the best alternative, the first of related parts), each with alternatives if it has no text."""
     waiting: list[tuple[Message, Sequence[Message]]] = [(message, ())]
     while waiting:
         part, others = waiting.pop()
@@ -139,13 +135,11 @@ def _bodies(message: Message) -> Iterator[Sequence[Message]]:
 
 
 def _is_attached(part: Message) -> bool:
-    """Whether it is an attached file; attached messages are read."""
     is_message = part.get_content_type() == "message/rfc822"
     return part.get_content_disposition() == "attachment" and not is_message
 
 
 def _parts(message: Message) -> list[Message]:
-    """The parts of a multipart message, or the message inside a part."""
     payload: object = message.get_payload()
     parts = cast("list[object]", payload) if isinstance(payload, list) else []
     return [part for part in parts if isinstance(part, Message)]

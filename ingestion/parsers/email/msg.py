@@ -36,7 +36,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     The subject is the level-1 heading. The HTML body is preferred to the plain one.
     """
     try:
-        # Without, a message that was cut off gives what is left of it, as if whole.
+        # Otherwise a truncated message would be read as if complete.
         strict = olefile.DEFECT_INCORRECT
         with olefile.OleFileIO(str(path), raise_defects=strict) as file:
             message = _Message(file, limits)
@@ -73,7 +73,6 @@ class _Message:
         self._markup = self._read_markup()
 
     def text(self, number: int) -> str:
-        """A text property, or an empty string."""
         return self._texts[number]
 
     def address(self) -> str:
@@ -91,7 +90,6 @@ class _Message:
             return ""
 
     def markup(self) -> str:
-        """The HTML body, or an empty string."""
         return self._markup
 
     def _read_markup(self) -> str:

@@ -112,11 +112,7 @@ _setup = _ProcessSetup(OcrSettings(), _no_time_bound)
 
 
 def configure(recognition: OcrSettings, *, grant_time: Callable[[float], None]) -> None:
-    """Configure text recognition in this process.
-
-    Args:
-        grant_time: Called at each picture with its limit of processor time in seconds.
-    """
+    """Configure text recognition; ``grant_time`` gets each picture's limit of processor time in seconds."""
     _setup.recognition, _setup.grant_time = recognition, grant_time
 
 
@@ -148,7 +144,6 @@ class OcrEngine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Free Tesseract's memory."""
         if self._engine is not None:
             self._engine.End()
 
@@ -157,7 +152,7 @@ class OcrEngine:
         library = _library()
         if self._engine is None:
             self._engine = _load_engine(library)
-        # Each anew: a book of hundreds of pages takes long, and no honest page takes minutes.
+        # Per picture: a book of hundreds of pages takes long, and no honest page takes minutes.
         _setup.grant_time(min(self._limits.picture_seconds, self._limits.recognition_seconds))
         if max(picture.width, picture.height) > MAX_SIDE:
             return OcrResult()
@@ -181,7 +176,7 @@ def _line_height(library: ModuleType, engine: Any) -> float:  # noqa: ANN401 - t
     level = library.RIL.TEXTLINE
     lines = library.iterate_level(engine.GetIterator(), level)
     boxes = [line.BoundingBox(level) for line in lines if not line.Empty(level)]
-    # Of a page that lies on its side, lines are as wide as others are high.
+    # On a page that lies on its side, lines' widths and heights are swapped.
     heights = [min(box[2] - box[0], box[3] - box[1]) for box in boxes if box]
     return float(median(heights)) if heights else 0.0
 
@@ -205,14 +200,13 @@ def _load_engine(library: ModuleType) -> Any:  # noqa: ANN401 - the library has 
     if not languages:
         raise ParseFailure(FailureReason.RECOGNITION_MISSING, "language data")
     engine = library.PyTessBaseAPI(path=str(folder), lang="+".join(languages))
-    # The binding sends remarks to /dev/null, which a sandboxed process may not open; it would crash at the first. Its
-    # standard error is shut already.
+    # The binding writes messages to /dev/null, which a sandboxed process may not open: it would crash. Its standard
+    # error is closed already.
     engine.SetVariable("debug_file", "")
     return engine
 
 
 def _language_data(settings: OcrSettings) -> tuple[Path, tuple[str, ...]]:
-    """The first folder with data of configured languages, and these languages."""
     names = settings.languages.split("+")
     for folder in _data_folders(settings):
         languages = tuple(name for name in names if (folder / f"{name}.traineddata").is_file())

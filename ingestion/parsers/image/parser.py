@@ -19,8 +19,7 @@ from ingestion.parsers.sandbox.progress import track_progress
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
 _MOST_DPI = 10_000
-# Pixels; of a picture that is too long for the recogniser, such as of a whole chat, a part, and where in it a row
-# without letters is looked for.
+# Pixels; a picture too long for Tesseract, such as a whole chat, is read in strips, cut at a row without letters.
 _STRIP, _STRIP_END = 8_000, 2_000
 
 
@@ -101,7 +100,7 @@ def _pictures(path: Path, limits: ParseLimits) -> Iterator[Image.Image]:
 @contextmanager
 def _damage_named() -> Generator[None]:
     """Convert Pillow's errors for damaged pictures to ``corrupt_image``."""
-    # The size is checked here, before decoding, and not as Pillow does with a warning.
+    # Checked here instead of by Pillow, which only warns.
     Image.MAX_IMAGE_PIXELS = None
     try:
         with warnings.catch_warnings(action="ignore"):

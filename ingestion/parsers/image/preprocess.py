@@ -13,22 +13,22 @@ from PIL import Image, ImageChops, ImageFilter
 
 from ingestion.parsers.image.ocr import MAX_SIDE, SURE_CONFIDENCE, GreyImage, OcrEngine, OcrResult
 
-# Percent; with less something is wrong with the picture.
+# Percent; a lower confidence suggests a defect of the picture.
 _GOOD = 90.0
 # Pixels. Measured with Chinese and English text: of lines of 14 to 50 pixels more than 99 % of the letters are read,
 # of 10 pixels 96 %, of 70 95 %, of 100 78 %.
 _LEAST_LINE, _BEST_LINE, _MOST_LINE = 16, 30, 50
 _MOST_FACTOR = 2.0
 _SMALL = 2_000
-# Of what a picture is made here: twice what one may have that is uploaded.
+# For derived pictures: twice the limit of uploaded ones.
 _MOST_PIXELS = 100_000_000
-# Grain is everywhere, type leaves margins and gaps: how far pixels are from the middle of their neighbours, as the
-# mean of a tile. The least of ten tiles has 0 on paper, and 4 and more in grain.
+# Grain is everywhere, type leaves margins and gaps: mean deviation of a tile's pixels from their neighbours' median.
+# The lowest of ten tiles has 0 on paper, and 4 and more in grain.
 _GRAIN, _TILE, _OF_TILES = 3, 8, 0.1
 _SAMPLE = 1_000
 # Pixels; takes away grain that Tesseract reads nothing in, and no letter of fifteen pixels.
 _SMOOTHING = 1.2
-# Degrees; a photograph that is tilted by more is not one of a page that somebody wants to read.
+# Degrees; pages in photographs are not tilted by more.
 _MOST_TILT, _LEAST_TILT = 12, 1.5
 _FINER = (-0.5, -0.25, 0.25, 0.5)
 _TILT_SIDE = 800
@@ -55,11 +55,7 @@ def read(recogniser: OcrEngine, picture: GreyImage) -> OcrResult:
 
 
 class _Attempts:
-    """Readings of a picture in several states, and the best of them.
-
-    Args:
-        dpi: from the picture's metadata.
-    """
+    """Readings of a picture in several states, and the best of them; ``dpi`` is from its metadata."""
 
     def __init__(self, recogniser: OcrEngine, dpi: int) -> None:
         self._recogniser = recogniser
@@ -73,7 +69,6 @@ class _Attempts:
         return self.best.confidence >= _GOOD
 
     def take(self, image: Image.Image) -> OcrResult:
-        """Read the picture in this state."""
         self._side = self._side or max(image.size)
         dpi = self._dpi * max(image.size) // self._side
         reading = self._recogniser.read(_picture(image, dpi))
@@ -83,7 +78,7 @@ class _Attempts:
 
 
 def _is_better(reading: OcrResult, before: OcrResult) -> bool:
-    # What is hardly sure is of no weight; otherwise one sure line is not better than a page.
+    # Uncertain words have no weight; otherwise a single certain line would beat a page.
     least = 0 if before.confidence < SURE_CONFIDENCE else _length(before) / 2
     return reading.confidence > before.confidence and _length(reading) >= least
 
@@ -93,12 +88,11 @@ def _length(reading: OcrResult) -> int:
 
 
 def _resized(image: Image.Image, reading: OcrResult) -> Image.Image | None:
-    """Scaled to the best line height; None if it has that already."""
     factor = 1.0
     if reading.line_height and not _LEAST_LINE <= reading.line_height <= _MOST_LINE:
         factor = min(_MOST_FACTOR, _BEST_LINE / reading.line_height)
     elif reading.confidence < SURE_CONFIDENCE and max(image.size) <= _SMALL:
-        # What seems to be a line's height may be something else's.
+        # The measured line height may be wrong.
         factor = _MOST_FACTOR
     width, height = image.size
     if factor > 1:
@@ -142,7 +136,7 @@ def _straight(image: Image.Image) -> Image.Image:
     near = max(clearness, key=clearness.__getitem__)
     clearness |= {near + step: _clearness(small, near + step, paper) for step in _FINER}
     angle = max(clearness, key=clearness.__getitem__)
-    # Where all angles are alike, there is nothing on it.
+    # If all angles are alike, the page is blank.
     if abs(angle) < _LEAST_TILT or clearness[angle] <= _CLEARER * clearness[0]:
         return image
     sine, cosine = math.sin(math.radians(abs(angle))), math.cos(math.radians(angle))

@@ -71,7 +71,6 @@ def read_styles(content: bytes | None) -> dict[str, Style]:
 
 
 def _resolve(node: Element, nodes: dict[str, Element]) -> Style:
-    """A style merged with its ancestors."""
     chain = [node]
     while len(chain) < _MOST_PARENTS:
         based_on = child(chain[-1], "basedOn")
@@ -97,7 +96,6 @@ def heading_level(label: str) -> int:
 
 
 def _with_name(style: Style, node: Element) -> Style:
-    """The style with the properties that its name implies."""
     name_node = child(node, "name")
     label = attribute(name_node, "val").strip() if name_node is not None else ""
     if level := heading_level(label):
@@ -182,7 +180,6 @@ class _DocxReader:
             self._read_blocks(box, depth + 1)
 
     def _style(self, properties: Element | None) -> Style:
-        """The paragraph's style with its own outline and list properties."""
         if properties is None:
             return self._styles.get("", Style())
         style_node = child(properties, "pStyle")
@@ -221,7 +218,6 @@ def _cell(node: Element) -> TableCell:
 
 
 def _cell_text(cell: Element) -> str:
-    """A cell's paragraphs, those of nested tables included, on one line."""
     return flow(" ".join(_text(part) for part in cell.iter() if name(part) == "p"))
 
 
@@ -239,7 +235,6 @@ def _text_boxes(paragraph: Element) -> list[Element]:
 
 
 def _text(paragraph: Element) -> str:
-    """The visible text of a paragraph; forced line breaks as ``BREAK``."""
     parts: list[str] = []
     waiting = [paragraph]
     while waiting:

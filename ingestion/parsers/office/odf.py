@@ -71,7 +71,6 @@ def _read_pages(read: Callable[[Element, int], None], body: Element, kind: str, 
 
 
 def _parents(root: Element) -> dict[str, str]:
-    """The parent style of each automatic style."""
     styles = child(root, "automatic-styles")
     return {
         attribute(style, "name"): attribute(style, "parent-style-name")
@@ -152,7 +151,6 @@ def _class(shape: Element) -> str:
 
 
 def _text(paragraph: Element) -> str:
-    """The visible text of a paragraph; forced line breaks as ``BREAK``."""
     parts: list[str] = []
     waiting: list[Element | str] = [paragraph]
     while waiting:
@@ -180,7 +178,6 @@ def _cell_text(cell: Element) -> str:
 
 
 def _table_rows(table: Element, depth: int) -> Iterator[tuple[Element, int]]:
-    """The rows of a table with their repeat counts."""
     if depth > _DEEPEST:
         raise ParseFailure(FailureReason.TOO_COMPLEX)
     for part in table:

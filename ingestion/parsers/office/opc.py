@@ -13,12 +13,7 @@ from ingestion.parsers.office.zip import read_part
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A reference from one part to another.
-
-    Attributes:
-        kind: The last word of its type: ``slide``, ``sharedStrings``, ...
-        part: Name of the target part.
-    """
+    """A reference to a part; ``kind`` is the last word of its type: ``slide``, ``sharedStrings``, ..."""
 
     kind: str
     part: str

@@ -115,7 +115,6 @@ class _Slide:
         self._out.add_table(spread_merged_cells(filter(None, cells) for cells in rows), page=self._number)
 
     def _add_diagram(self, identifier: str) -> None:
-        """Add the texts of a SmartArt diagram, which has a part of its own."""
         data = self._parts.get(identifier)
         if data is not None and data.part in self._archive.NameToInfo:
             for paragraph in _paragraphs(read_root(self._archive, data.part, self._limits)):

@@ -87,8 +87,6 @@ class _Paragraph:
 
 @dataclass(slots=True)
 class _OutputEntry:
-    """A font or style whose definition is being read."""
-
     number: int = 0
     level: int = 0
     name: list[str] = field(default_factory=list[str])
@@ -110,7 +108,7 @@ class RtfReader:
         self._entry = _OutputEntry()
         self._row: list[str] = []
         self._rows: list[list[TableCell]] = []
-        # Of the row's cells so far defined: whether they go on with those above.
+        # For the row's cells so far: whether they continue those above.
         self._continue: list[bool] = []
         self._continues = False
         self._notes: list[str] = []
@@ -182,7 +180,6 @@ class RtfReader:
             self._text.append(text)
 
     def _flush(self) -> None:
-        """Decode the collected bytes by the font in force."""
         if self._bytes:
             self._put(self._bytes.decode(self._state.codec or self._default, "replace"))
             self._bytes.clear()

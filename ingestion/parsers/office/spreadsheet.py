@@ -9,12 +9,7 @@ from ingestion.parsers.text.csv import is_header
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
-    """A row that has text.
-
-    Attributes:
-        number: From 1.
-        cells: Text by column, from 0, without empty cells.
-    """
+    """A row that has text: its number from 1, and its cells by column from 0, empty ones left out."""
 
     number: int
     cells: dict[int, str]
@@ -60,7 +55,6 @@ def _without_captions(out: DocumentBuilder, block: list[SheetRow], page: int) ->
 
 
 def _abreast(block: list[SheetRow]) -> list[list[SheetRow]]:
-    """The tables side by side in a block; mostly one."""
     columns = sorted({column for row in block for column in row.cells})
     groups: list[list[int]] = []
     for column in columns:

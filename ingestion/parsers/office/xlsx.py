@@ -39,9 +39,9 @@ _BUILT_IN: dict[int, _Kind] = {
     **dict.fromkeys((18, 19, 20, 21, *range(32, 36), 45, 47, 55, 56), _Kind.TIME),
     46: _Kind.ELAPSED,
 }
-# What stands for itself in a format: quoted, escaped, in brackets, or a blank's width.
+# Literals in a format: quoted, escaped, in brackets, or a blank's width.
 _LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|[_*].')
-# Hours, minutes or seconds that are counted on: a sum of working hours and the like.
+# Elapsed hours, minutes or seconds, such as a sum of working hours.
 _ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 _FIRST_DAY = datetime(1899, 12, 30)  # noqa: DTZ001 - cells have no time zone
 _FIRST_DAY_1904 = datetime(1904, 1, 1)  # noqa: DTZ001
@@ -49,12 +49,7 @@ _DAYS = 2_958_466  # the year 10000
 
 
 class NumberFormats:
-    """Renders stored numbers by the format of their style.
-
-    Args:
-        kinds: what each style shows, by its index.
-        is_1904: whether days are counted from 1904 on.
-    """
+    """Renders stored numbers by the format of their style; ``is_1904``: days are counted from 1904 on."""
 
     def __init__(self, kinds: Iterable[_Kind], *, is_1904: bool) -> None:
         self._kinds: dict[str, _Kind] = {str(index): kind for index, kind in enumerate(kinds) if kind != _Kind.PLAIN}
@@ -139,7 +134,7 @@ def _number(node: Element, attribute: str) -> int:
 
 
 _WORKBOOK = "xl/workbook.xml"
-# What XML can't hold, and a carriage return: ST_Xstring, ECMA-376 part 1, 22.9.2.19.
+# Escapes of characters that XML can't contain, and of a carriage return: ST_Xstring, ECMA-376 part 1, 22.9.2.19.
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _MERGED = re.compile(rb'mergeCell ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
 _LONGEST_RANGE = 64
@@ -183,8 +178,6 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 class _Cells:
-    """The shared strings and number formats of all sheets."""
-
     def __init__(self, strings: list[str], formats: NumberFormats) -> None:
         self._strings = strings
         self._formats = formats
@@ -242,7 +235,6 @@ class _SharedStrings:
 
 
 def _unescaped(text: str) -> str:
-    """Replace escapes of characters by number."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
@@ -329,7 +321,6 @@ class _Sheet:
                 self._labels.hang(self._column, self._merged[self._reference], text)
 
     def _index(self, reference: str) -> int:
-        """The column of a reference such as ``AB12``, from 0."""
         letters = reference.rstrip("0123456789")
         column = self._columns.get(letters)
         if column is None:

@@ -65,11 +65,7 @@ class PdfPage:
 
 
 def read_pages(path: Path, most_pages: int) -> Iterator[PdfPage]:
-    """The pages of a document in order.
-
-    Raises:
-        ParseFailure: ``password_protected``, ``corrupt_file`` or ``too_many_pages``.
-    """
+    """The pages of a document; ParseFailure ``password_protected``, ``corrupt_file`` or ``too_many_pages``."""
     _check_end(path)
     document = _open(path)
     try:
@@ -101,7 +97,7 @@ def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Gr
     try:
         dpi = min(_render_dpi(page), _max_dpi(page, most_pixels))
         if dpi < 1:
-            # As large as a town; nothing on it could be read.
+            # The page is as large as a town: unreadable at this scale.
             return _BLANK
         # The library's own annotation says int; it takes any factor.
         bitmap = page.render(scale=dpi / 72, grayscale=True)  # pyright: ignore[reportArgumentType]
@@ -177,8 +173,6 @@ def _has_pictures(page: pypdfium2.PdfPage) -> bool:
 
 @dataclass(slots=True)
 class _Table:
-    """A table and the indices of its characters."""
-
     grid: RuledGrid
     characters: set[int] = field(default_factory=set[int])
     texts: dict[tuple[int, int], list[str]] = field(
@@ -193,7 +187,6 @@ class _Table:
 
 
 def _tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[_Table]:
-    """The tables whose cells are drawn by rules."""
     # Turned pages are drawn sideways: their rows would be columns.
     tables = [] if page.get_rotation() else [_Table(grid) for grid in find_grids(read_ruling_lines(page))]
     if not tables:
@@ -202,7 +195,7 @@ def _tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[_Table
     for index, character in enumerate(_characters(text)):
         is_blank = character.isspace()
         middle = None if is_blank else _middle(text, index)
-        # What has no place (a blank, or a hyphen that PDFium found) belongs to what is before it.
+        # Characters without a box (a blank, or a hyphen found by PDFium) belong to the previous one.
         if middle is not None:
             within = _cell(tables, *middle)
         if within is not None:

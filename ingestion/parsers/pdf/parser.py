@@ -59,7 +59,6 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 def _recognise(path: Path, scanned: Sequence[int], limits: ParseLimits) -> dict[int, OcrResult]:
-    """The text of pages that are pictures, by page number."""
     with ocr.OcrEngine(limits) as recogniser:
         rendered = render_pages(path, scanned, limits.image_pixels)
         pictures = track_progress(rendered, len(scanned))
@@ -103,11 +102,7 @@ _RAGGED = 0.15  # share of its column's width that a full line may leave free
 def _add_blocks(
     lines: Sequence[tuple[int, PdfLine]], out: DocumentBuilder, pictures: Mapping[int, Sequence[str]]
 ) -> None:
-    """Add the elements that lines make up, each with its page number.
-
-    Args:
-        pictures: Paragraphs read from pages that are pictures, by page number.
-    """
+    """Add the elements of lines by page, and paragraphs recognised in pictures by page."""
     kind = _Typography.of(lines)
     waiting = sorted(pictures, reverse=True)
 
@@ -165,7 +160,6 @@ class _Typography:
 
 
 def _pitch(lines: Sequence[tuple[int, PdfLine]], body: float) -> float:
-    """The usual distance between lines of the body."""
     pitches: Counter[int] = Counter()
     before: PdfLine | None = None
     for _, line in lines:
@@ -177,13 +171,10 @@ def _pitch(lines: Sequence[tuple[int, PdfLine]], body: float) -> float:
 
 @dataclass(slots=True)
 class _LineBlock:
-    """Lines that belong together, each with its page."""
-
     level: int
     lines: list[tuple[int, PdfLine]] = field(default_factory=list[tuple[int, PdfLine]])
 
     def takes(self, page: int, line: PdfLine, kind: _Typography) -> bool:
-        """Whether a line continues this block."""
         last_page, last = self.lines[-1]
         if line.rows or last.rows:
             return page == last_page + 1 and _continues_table(self.lines[0][1], line)
@@ -268,7 +259,7 @@ def _continues_table(table: PdfLine, line: PdfLine) -> bool:
     if not line.rows or not table.rows or len(line.rows[0]) != len(table.rows[0]):
         return False
     is_below = abs(line.left - table.left) < _SHIFT and abs(line.right - table.right) < _SHIFT
-    # With a header of its own it is another one.
+    # A table with another header is a new one.
     return is_below and (line.rows[0] == table.rows[0] or not is_header(list(line.rows[0])))
 
 

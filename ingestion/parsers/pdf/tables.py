@@ -16,7 +16,7 @@ from pypdfium2 import raw
 
 from ingestion.parsers.text_cleanup import flow
 
-# A drawing or a map has more, and is no table; looking at all of it would take seconds.
+# Drawings and maps have more; reading all of it would take seconds.
 _MOST_OBJECTS = 4_000
 _MOST_SEGMENTS = 20_000
 _FORM_DEPTH = 3
@@ -30,12 +30,7 @@ _IDENTITY: _Matrix = (1, 0, 0, 1, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class RulingLine:
-    """A horizontal or vertical line, in points from the lower left of the page.
-
-    Attributes:
-        at: y of a horizontal line, x of a vertical one.
-        start: Where it begins along its axis.
-    """
+    """A line at a y (horizontal) or x (vertical), in points from the lower left of the page."""
 
     at: float
     start: float
@@ -124,7 +119,6 @@ def _matrix(shape: object) -> _Matrix:
 
 
 def _composed(first: _Matrix, second: _Matrix) -> _Matrix:
-    """The first matrix, then the second."""
     a, b, c, d, e, f = first
     k, l, m, n, o, p = second  # noqa: E741 - as matrices are written
     return (a * k + b * m, a * l + b * n, c * k + d * m, c * l + d * n, e * k + f * m + o, e * l + f * n + p)
@@ -135,14 +129,14 @@ def _placed(point: _Point, matrix: _Matrix) -> _Point:
     return a * x + c * y + e, b * x + d * y + f
 
 
-# Points: what is closer is the same line (a border is drawn as a thin rectangle, or twice).
+# Points: closer ones are the same line (a border is drawn as a thin rectangle, or twice).
 _TOLERANCE = 2.5
-# Points by which rules that meet may miss each other.
+# Tolerance in points for rules that meet.
 _GAP = 4.0
 _SHORTEST = 6.0
 _MOST_RULES = 600
 _MOST_CELLS = 4_000
-# Less is a chart or a form, more in one cell is a page that is laid out by boxes.
+# Fewer make a chart or a form; more text in one cell makes a page laid out by boxes.
 _LEAST_FILLED = 0.3
 _MOST_IN_A_CELL = 1_500
 # As PDFium marks a hyphen that parts a word at the end of a line.
@@ -154,12 +148,7 @@ _Cell = tuple[int, int]
 
 @dataclass(slots=True)
 class RuledGrid:
-    """The cell borders of a table.
-
-    Attributes:
-        xs: From the left.
-        ys: From the foot.
-    """
+    """The cell borders of a table: columns from the left, rows from the foot."""
 
     xs: Sequence[float]
     ys: Sequence[float]
@@ -247,7 +236,6 @@ def _is_beyond(end: float, places: Sequence[float]) -> bool:
 
 
 def _places(values: Iterable[float]) -> list[float]:
-    """The sorted values without near duplicates."""
     places: list[float] = []
     for value in sorted(values):
         if not places or value - places[-1] > _TOLERANCE:
@@ -280,7 +268,6 @@ def _joined(rules: Sequence[RulingLine]) -> list[RulingLine]:
 def _connected(
     horizontal: Sequence[RulingLine], vertical: Sequence[RulingLine]
 ) -> Iterator[tuple[list[RulingLine], list[RulingLine]]]:
-    """Groups of rules that meet."""
     crossings: dict[int, list[int]] = defaultdict(list)
     for h, across in enumerate(horizontal):
         for v, down in enumerate(vertical, len(horizontal)):

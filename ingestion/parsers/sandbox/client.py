@@ -77,12 +77,7 @@ class ParserChild:
         return self._process.pid if self._process is not None else None
 
     async def parse(self, path: Path, media_type: str, *, limits: ParseLimits | None = None) -> ParsedDocument:
-        """Parse one file in the child; cancellation kills the child at once, as does every breach of a limit.
-
-        Raises:
-            ParseFailure: Why the file could not be read.
-            UnsupportedFileType: No parser is registered for the media type.
-        """
+        """Parse one file in the child; cancellation kills the child at once, as does every breach of a limit."""
         (outcome,) = await self.parse_each([ParseRequest(path, media_type, limits or ParseLimits())])
         if isinstance(outcome, ParseFailure):
             raise outcome
@@ -114,7 +109,6 @@ class ParserChild:
     async def _parse_in(
         self, process: Process, requests: Sequence[ParseRequest], listener: ProgressListener
     ) -> list[ParsedDocument | ParseFailure]:
-        """Parse up to and including the file that ends this child."""
         is_settled = False
         try:
             outcomes = await self._exchange(process, requests, listener)
@@ -126,7 +120,6 @@ class ParserChild:
         return outcomes
 
     async def close(self) -> None:
-        """Kill the child and wait for its end; a later ``parse`` starts a new one."""
         self._kill()
         await asyncio.gather(*self._reaping)
 
@@ -186,7 +179,6 @@ class ParserChild:
 async def _ask(
     process: Process, request: ParseRequest, unsent: bytes, memory: "_MemoryWatch", listener: ProgressListener
 ) -> ParsedDocument | ParseFailure:
-    """Send ``unsent`` and wait for the reply to a request."""
     try:
         async with asyncio.timeout(_seconds(request)):
             if unsent:
@@ -206,7 +198,7 @@ async def _reply(process: Process, request: ParseRequest) -> ParsedDocument | Pa
     reply = await _read(process, max_reply_bytes(request.limits))
     if len(reply) <= _SMALL_REPLY_BYTES:
         return unpack_reply(reply)
-    # Some megabytes of elements would hold up the event loop.
+    # Megabytes of elements would block the event loop.
     return await asyncio.to_thread(unpack_reply, reply)
 
 
@@ -218,7 +210,6 @@ def _seconds(request: ParseRequest) -> float:
 
 
 def _ends_child(outcome: ParsedDocument | ParseFailure) -> bool:
-    """Whether the child must not get another document."""
     reasons = (
         FailureReason.PARSE_MEMORY,
         FailureReason.PARSE_TIMEOUT,
@@ -230,7 +221,7 @@ def _ends_child(outcome: ParsedDocument | ParseFailure) -> bool:
 
 def _exit_failure(code: int, memory_share: float) -> ParseFailure:
     if code == -signal.SIGXCPU:
-        # It had the processor all the time: a second try would take as long.
+        # It had the processor all the time: a retry would take as long.
         return ParseFailure(FailureReason.PARSE_TIMEOUT, "SIGXCPU", is_final=True)
     # SIGKILL comes from the memory watch or from the kernel when memory runs out.
     if code == -signal.SIGKILL or (code < 0 and memory_share > _NEARLY_ALL):
@@ -240,7 +231,6 @@ def _exit_failure(code: int, memory_share: float) -> ParseFailure:
 
 
 async def _reap(process: Process) -> None:
-    """Drain and close the pipes of a killed child and collect its exit code."""
     if process.stdin is not None:
         process.stdin.close()
     while process.stdout is not None and await process.stdout.read(_PIPE_BYTES):
@@ -340,11 +330,7 @@ def parse_limits(settings: Settings) -> ParseLimits:
 
 
 class ParserPool:
-    """Children that parse in parallel: a slow document delays no other.
-
-    Args:
-        size: number of children; each is started at its first document.
-    """
+    """Children that parse in parallel: a slow document delays no other; each is started at its first document."""
 
     def __init__(self, size: int, *, recognition: OcrSettings | None = None) -> None:
         self._children = [ParserChild(recognition=recognition) for _ in range(size)]

@@ -54,10 +54,7 @@ def limit_processor_time(seconds: float) -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Limit the address space to its current size and so many bytes more (Linux).
-
-    Elsewhere the worker's watch over resident memory is the only bound.
-    """
+    """Limit the growth of the address space (Linux); elsewhere the worker's watch over memory is the only bound."""
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = pages * resource.getpagesize() + size
@@ -106,7 +103,7 @@ _NUMBER_AT, _ARCHITECTURE_AT = 0, 4
 # BPF: load a word, jump if equal, jump if not less, return (include/uapi/linux/bpf_common.h).
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _X32_CALLS = 0x40000000
-# It makes sockets, too; the number is the same everywhere.
+# It creates sockets, too; the number is the same everywhere.
 _IO_URING_SETUP = 425
 # AUDIT_ARCH_* (include/uapi/linux/audit.h), and the number of socket(2) there.
 _MACHINES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
@@ -131,7 +128,7 @@ def forbid_sockets(libc: ctypes.CDLL) -> bool:
     architecture, socket = machine
     steps = (
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
-        # Calls by another architecture's numbers are none of ours.
+        # System calls of another architecture are refused.
         (_IF_EQUAL, 0, 5, architecture),
         (_LOAD, 0, 0, _NUMBER_AT),
         (_IF_AT_LEAST, 3, 0, _X32_CALLS),

@@ -26,11 +26,7 @@ _SLACK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ParseRequest:
-    """One document to parse; a new option is a field here, read in ``main``.
-
-    Attributes:
-        encoding: Codec of its text, None to detect it.
-    """
+    """One document to parse; a new option is a field here, read in ``main``. ``encoding``: None to detect it."""
 
     path: Path
     media_type: str
@@ -41,7 +37,7 @@ class ParseRequest:
 def max_reply_bytes(limits: ParseLimits) -> int:
     """Maximum size of a reply within the limits."""
     text = limits.output_characters * _BYTES_PER_CHARACTER
-    # No page begins in two elements, so that there are no more such places than pages.
+    # A page begins in one element only, so that there are at most as many places as pages.
     places = limits.elements * _BYTES_PER_ELEMENT + limits.pages * _BYTES_PER_PAGE
     return text + places + _SLACK
 
@@ -94,7 +90,7 @@ def unpack_reply(message: bytes) -> ParsedDocument | ParseFailure | int:
     return ParsedDocument(tuple(elements), text, **facts)
 
 
-# All that a document and an element have, so that a new field needs no line here.
+# By dataclass fields, so that a new field needs no line here.
 _FACTS = [part.name for part in fields(ParsedDocument) if part.name not in ("elements", "text")]
 _ELEMENT = [part.name for part in fields(Element)]
 _TEXT_AT = _ELEMENT.index("text")

@@ -70,7 +70,7 @@ _BEFORE = 64
 _CASE_JUMP = re.compile("lU")
 
 
-# What authors write for what browsers read (WHATWG Encoding Standard).
+# Labels as browsers interpret them (WHATWG Encoding Standard).
 _WHATWG_CODECS = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -201,7 +201,7 @@ def is_valid_text(path: Path, codec: str) -> bool:
 
 def no_text_failure(warnings: Collection[str], chosen: str | None) -> ParseFailure:
     """Why a text has no searchable content; ``chosen`` is the codec that a person chose."""
-    # What did not fit the choice is left as signs that stand for nothing.
+    # Bytes outside the chosen encoding became replacement characters.
     is_wrong = chosen is not None and "encoding" in warnings
     return ParseFailure(FailureReason.WRONG_ENCODING if is_wrong else FailureReason.EMPTY_TEXT)
 

@@ -126,7 +126,6 @@ class _MarkdownReader:
             self._out.add("paragraph", text)
 
     def _rows(self, tokens: Iterator[Token]) -> Iterator[list[str]]:
-        """The rows of the table whose tokens come next."""
         row: list[str] = []
         for token in tokens:
             if token.type == "table_close":

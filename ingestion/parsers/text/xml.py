@@ -74,7 +74,6 @@ class _XmlReader:
         self._flush()
 
     def _add_block(self, node: Element, depth: int) -> bool:
-        """Add an element that is a single block; returns whether it is."""
         kind = name(node).lower()
         if kind in _TABLES:
             return self._add_table([_cells(row) for row in _rows(node)])
@@ -124,7 +123,6 @@ class _XmlReader:
 
 
 def _is_mixed(node: Element) -> bool:
-    """Whether text stands between the children of an element."""
     if not len(node):
         return False
     return bool((node.text or "").strip()) or any((inner.tail or "").strip() for inner in node)

@@ -212,7 +212,6 @@ class _HtmlReader:
         self._terms.clear()
 
     def _settle(self) -> None:
-        """End a block, and a term without text after it."""
         self._flush()
         if self._terms:
             self._out.add("list_item", ", ".join(self._terms), level=max(1, len(self._counters)))
@@ -237,7 +236,7 @@ def _cell(node: LexborNode, left: int) -> TableCell:
     text, attributes = flow(flat_text(node)), node.attributes
     if not attributes:
         return TableCell(text)
-    # Over no rows means over all that are left.
+    # A row span of 0 covers all remaining rows.
     rows = min(_span(attributes.get("rowspan")) or left, left)
     return TableCell(text, _span(attributes.get("colspan")), rows)
 

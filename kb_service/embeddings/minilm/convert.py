@@ -16,11 +16,11 @@ from transformers.utils import logging as transformers_logging
 from kb_service.embeddings.minilm.int8_graph import Floats, GraphShape, save_quantised
 from kb_service.embeddings.minilm.runtime import Backend
 
-# Sequences and tokens that the ranges of a layer's input are seen on.
+# Sequences and tokens for measuring input ranges.
 _SAMPLE = (32, 64)
-# A few numbers may be cut off for finer steps of all others.
+# A few outliers are clipped for finer steps of all others.
 _RANGE_PERCENTILE = 99.9
-# Of the vocabulary: its ordinary words begin behind unused entries, and the two special tokens.
+# The vocabulary's ordinary words come after unused entries and the two special tokens.
 _FIRST_WORD, _CLS, _SEP = 1000, 101, 102
 
 
@@ -45,11 +45,7 @@ class _LastHiddenState(torch.nn.Module):
 
 
 def convert(weights: str, folder: str, backend: str) -> None:
-    """Write a ``Backend``'s model file into an empty folder; plain strings, for a spawned process.
-
-    Args:
-        weights: Folder of the packaged model (``model.safetensors``, ``config.json``).
-    """
+    """Write a ``Backend``'s model file into an empty folder, from the package's; plain strings, for a spawned process."""
     target = Path(folder)
     model = _load(Path(weights))
     if Backend(backend) is Backend.ONNXRUNTIME_INT8:

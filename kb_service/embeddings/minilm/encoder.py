@@ -21,25 +21,18 @@ _WINDOW_TOKENS = DEFAULT.window_tokens - 2
 # Bounds the work one absurd text can cause; splitters stay far below.
 _MAX_WINDOWS = 16
 _MAX_CHARACTERS = 100_000
-# Longest question, in tokens, whose kernels are built before the first question comes.
+# Kernels are built at the start for questions of up to so many tokens.
 _WARM_UP_TOKENS = 64
 
 
 @dataclass(frozen=True)
 class _Window:
-    """One model input and the index of its text."""
-
     text: int
     ids: list[int]
 
 
 class MiniLmEncoder:
-    """all-MiniLM-L6-v2 on one backend; thread-safe, each batch on one thread.
-
-    Args:
-        folder: What ``artifacts.prepare`` returned for this backend.
-        threads: Processor threads to encode on; ``lane_count(threads)`` batches at a time.
-    """
+    """all-MiniLM-L6-v2 on one backend; thread-safe, ``lane_count(threads)`` batches at a time."""
 
     name = DEFAULT.name
     dimension = DEFAULT.dimension
@@ -62,13 +55,12 @@ class MiniLmEncoder:
     def warm_up(self) -> None:
         """Run one input per usual query length, so that no question waits for building kernels."""
         lengths = range(8, _WARM_UP_TOKENS + 1, 8)
-        # Each of the runtime's streams builds its own; side by side, all of them get to.
+        # Each stream of the runtime builds its own: calls in parallel reach all of them.
         inputs = [[_Window(0, [self._first] * length)] for length in lengths] * self._lanes
         with ThreadPoolExecutor(self._lanes) as pool:
             list(pool.map(self._pool, inputs))
 
     def encode(self, texts: Sequence[str], *, whole: bool = False, pool: Executor | None = None) -> Vectors:
-        """Encode at once, on the caller's thread or on a pool's; see ``encode_in_steps``."""
         return encode_at_once(self, texts, whole=whole, pool=pool)
 
     def encode_in_steps(self, texts: Sequence[str], *, whole: bool) -> Generator[Sequence[WorkUnit], None, Vectors]:

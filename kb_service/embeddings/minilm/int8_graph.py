@@ -28,21 +28,17 @@ _IR_VERSION = 10
 # arXiv:1606.08415).
 _GELU_FLOOR = -0.1701
 _LARGEST = 127
-# A processor without VNNI adds two products of an unsigned and a signed byte up in 16 bits.
+# Without VNNI a processor adds two products of an unsigned and a signed byte in 16 bits.
 _LARGEST_PAIR = 128
 _TINY = 1e-9
-# How much of the differences between an input's channels goes into the weights: the alpha of SmoothQuant. With .5 the
-# cosines to float32 were lower, with .7 on English (docs/decisions/0076).
+# SmoothQuant's alpha: the share of channel differences moved into the weights. With .5 the cosines to float32 were
+# lower, with .7 on English (docs/decisions/0076).
 _SMOOTHING = 0.6
 
 
 @dataclass(frozen=True)
 class GraphShape:
-    """The model's configuration.
-
-    Args:
-        alone_from: texts of more tokens than these come alone, never padded.
-    """
+    """The model's configuration; texts of more than ``alone_from`` tokens come alone, never padded."""
 
     layers: int
     heads: int
@@ -87,8 +83,6 @@ def _branch(name: str, call: _OperatorCall) -> onnx.GraphProto:
 
 
 class _Graph:
-    """Nodes and constants, numbered in order."""
-
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
@@ -105,7 +99,6 @@ class _Graph:
         return self._known[key]
 
     def node(self, kind: str, *inputs: str, domain: str = "", **attributes: float) -> str:
-        """Add an operator with one output; returns the output's name."""
         output = f"{kind}_{len(self.nodes)}"
         self.nodes.append(_operator(output, _OperatorCall(kind, inputs, attributes), domain))
         return output
@@ -154,7 +147,7 @@ class _Graph:
             self.constant(steps),
             values.middle or "",
             "",
-            # What comes before a token's scale can't have the bias yet.
+            # The bias is added after a token's scale.
             *([ends] if values.scales is None else []),
             domain=_MICROSOFT,
         )
@@ -163,7 +156,6 @@ class _Graph:
         return self.node("Add", self.node("Mul", product, values.scales), ends)
 
     def either(self, condition: str, yes: _OperatorCall, no: _OperatorCall) -> str:
-        """A conditional node of two of the runtime's own operators."""
         output = f"If_{len(self.nodes)}"
         branches = {"then_branch": _branch(f"{output}_then", yes), "else_branch": _branch(f"{output}_else", no)}
         self.nodes.append(_operator(output, _OperatorCall("If", [condition], branches), ""))
@@ -196,8 +188,6 @@ def quantise(weights: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 class _GraphEncoder:
-    """Adds the model's layers to a graph; arguments as of ``save_quantised``."""
-
     def __init__(self, shape: GraphShape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]) -> None:
         self.graph = _Graph()
         self._shape, self._weights, self._ranges = shape, weights, ranges
@@ -248,7 +238,7 @@ class _GraphEncoder:
         dense = self._smoothed([f"{name}{part}" for part in ("query", "key", "value")], hidden)
         parts = [graph.node("Reshape", part, self._whole) for part in dense]
         heads = {"num_heads": self._shape.heads}
-        # Only without a mask the runtime has its fast way, in pieces that fit the cache.
+        # Only without a mask does the runtime use its fast kernel, in pieces that fit the cache.
         return graph.either(
             self._is_alone,
             _OperatorCall("MultiHeadAttention", parts, heads),
@@ -256,22 +246,18 @@ class _GraphEncoder:
         )
 
     def _smoothed(self, names: Sequence[str], hidden: str) -> list[str]:
-        """Dense layers on one smoothed input.
-
-        The input was normalised, so its range is known and no token needs a scale of its own.
-        """
+        """Dense layers on one smoothed input; it was normalised, so no token needs a scale of its own."""
         weights = [self._weights[f"{name}.weight"] for name in names]
         strongest = np.max([np.abs(rows).max(axis=0) for rows in weights], axis=0)
         ranges = np.maximum(self._ranges[names[0]], _TINY)
         shares = ranges**_SMOOTHING / np.maximum(strongest, _TINY) ** (1 - _SMOOTHING)
-        # A share is a channel's step now: the largest of the channels takes all 127.
+        # Now the channel's step: the largest channel takes all 127.
         shares = (shares * (ranges / shares).max() / _LARGEST).astype(np.float32)
         quantised = self.graph.in_known_bytes(self.graph.node("Mul", hidden, self.graph.constant(1 / shares)))
         biases = [self._weights[f"{name}.bias"] for name in names]
         return [self.graph.dense(quantised, rows * shares, bias) for rows, bias in zip(weights, biases, strict=True)]
 
     def _added(self, name: str, values: _QuantisedRows, hidden: str) -> str:
-        """A layer's dense output, added to its input and normalised."""
         weights, bias = (self._weights[f"{name}.dense.{part}"] for part in ("weight", "bias"))
         summed = self.graph.node("Add", self.graph.dense(values, weights, bias), hidden)
         return self._norm(name, summed)
@@ -301,8 +287,8 @@ def save_quantised(
     made = helper.make_graph(graph.nodes, "encoder", inputs, outputs, graph.constants)
     opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS]
     model = helper.make_model(made, opset_imports=opsets, ir_version=_IR_VERSION)
-    # In a file of their own the runtime maps the weights instead of reading them.
+    # Weights in a separate file are mapped instead of read.
     weights_file = target.with_suffix(".bin")
     onnx.save(model, target, save_as_external_data=True, location=weights_file.name)
-    # onnx lets none but the owner read it; who prepares an image is not who runs it.
+    # onnx makes it readable for its owner only; an image is built and run by different users.
     shutil.copymode(target, weights_file)

@@ -96,8 +96,8 @@ def _load_openvino(path: Path, threads: int) -> Forward:
         # A view into the request's own memory: read before this thread's next call.
         return own.request.get_output_tensor(0).data
 
-    # OpenVINO's binding makes tables of its own at its first call. Two threads that make them at once wait for each
-    # other for ever: one has Python's lock, the other the tables'.
+    # OpenVINO's binding builds tables at its first call; two threads doing so deadlock: one has Python's lock, the
+    # other the tables'.
     forward(np.ones((1, 8), dtype=np.int64), np.ones((1, 8), dtype=np.int64))
     return forward
 
@@ -107,11 +107,11 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
 
     options = onnxruntime.SessionOptions()
     if is_fused:
-        # Written with the fused operators that are fast; the optimiser would add one that is not: its
-        # SkipLayerNormalization takes 3.6 times as long as the three that it replaces.
+        # The graph has the fast fused operators already; the optimiser would add SkipLayerNormalization, which takes
+        # 3.6 times as long as the three operators that it replaces.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.intra_op_num_threads = max(1, threads // lane_count(threads))
-    # Each more takes 87 MiB with float32, 12 with 8-bit integers (docs/decisions/0076).
+    # Each further one takes 87 MiB with float32, 12 with 8-bit integers (docs/decisions/0076).
     count = lane_count(threads) if is_fused else 1
     sessions = PerThreadPool(
         [
