@@ -1,4 +1,4 @@
-"""Edits of a chunk and its vectors, done before the caller gets an answer."""
+"""Edits of a chunk, its vectors included."""
 
 import asyncio
 from dataclasses import dataclass
@@ -26,16 +26,13 @@ log = get_logger(__name__)
 
 MAX_TOKENS = CHUNK_SIZES.stop - 1
 MAX_CHARACTERS = MAX_TOKENS * CHARACTERS_PER_TOKEN
-# The encoder has just answered; on SQLite all other writers wait meanwhile.
+# The encoder has just answered, so a timeout is short: on SQLite all other writers wait.
 _UPSERT_SECONDS = 10
 
 
 @dataclass(frozen=True)
 class ChunkEdit:
-    """Changes to a chunk; None leaves a field as it is.
-
-    ``version`` is the one that the person saw; None skips the check.
-    """
+    """Changes to a chunk, None for none; ``version`` is the one that the editor saw, None skips the check."""
 
     version: int | None
     content: str | None = None
@@ -45,16 +42,12 @@ class ChunkEdit:
 async def edit_chunk(database: Database, spaces: EmbeddingSpaces, place: LocatedChunk, edit: ChunkEdit) -> Chunk:
     """Change a chunk; when this returns, searches find it by its new text.
 
-    The text is embedded first; then row and points are written in one transaction, which locks the
-    row against other edits. A crash between the two leaves the old text with the new vectors: the
-    same request repairs it.
+    The text is embedded first; then row and points are written in one transaction, which locks the row against other
+    edits. A crash between the two leaves the old text with the new vectors: the same request repairs it.
 
     Raises:
         InvalidRequest: no text, or more of it than a passage may have.
-        Conflict: the passage was edited since the person looked at it.
-        ChunkNotFound: it is gone.
-        EngineUnavailable: nothing was changed.
-        VectorIndexUnavailable: nothing was changed.
+        Conflict: the passage was edited since the editor read it.
     """
     if edit.version is not None:
         chunks.require_version(place.chunk, edit.version)

@@ -1,4 +1,4 @@
-"""What the jobs of one worker share: connections, parser children, encoders."""
+"""Shared resources of a worker's jobs."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -19,11 +19,9 @@ class WorkerContext:
     """The open connections of a worker process.
 
     Args:
-        settings: as the process was started with.
-        owner: names the worker in leases.
+        settings: at the start of the process; see ``live``.
         wake: set when documents may be waiting.
-        clock: watches the clock that leases are measured by.
-        erasing: held while documents are erased.
+        clock: monitors the clock that leases are measured by.
     """
 
     settings: Settings
@@ -39,5 +37,5 @@ class WorkerContext:
 
     @cached_property
     def live(self) -> LiveSettings:
-        """The settings with the changes administrators made since."""
+        """The settings with changes made by administrators since."""
         return LiveSettings(self.database, self.settings)

@@ -1,7 +1,7 @@
 """The ingestion pipeline: parse, split, embed and index documents, then show the new revision.
 
-Small documents are processed as a batch, with one request to the encoder, one to the index and one
-transaction for all. Each document keeps its own lease and result.
+Small documents are processed as a batch, with one request to the encoder, one to the index and one transaction. Each
+document keeps its own lease and result.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ _PROGRESS_SECONDS = 0.25
 
 
 async def ingest(context: WorkerContext, document_id: str) -> None:
-    """Process one waiting document; a second call, or one on another worker, has no effect."""
+    """Process one waiting document; idempotent, also across workers."""
     await process_documents(context, await claim(context, document_id, alone=True))
 
 
@@ -84,7 +84,7 @@ async def _process_batch(context: WorkerContext, batch: Sequence[ClaimedDocument
 
 
 async def _process_separately(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:
-    """Process a batch that failed one document at a time: one of them may be the cause."""
+    """Process a failed batch one document at a time: one of them may be the cause."""
     for claimed in batch:
         # A document without a lease may be complete: its points must not be touched.
         if await _renew(context, [claimed]):
@@ -99,10 +99,9 @@ async def _renew(
     stage: DocumentStage | None = None,
     percent: int | None = None,
 ) -> bool:
-    """Renew the leases and write how far the work is; False when no lease is left."""
-    held, seconds = [claimed.lease for claimed in batch], context.settings.lease_seconds
+    held_leases, seconds = [claimed.lease for claimed in batch], context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
-        return await leases.renew(work, held, seconds=seconds, stage=stage, progress=percent)
+        return await leases.renew(work, held_leases, seconds=seconds, stage=stage, progress=percent)
 
 
 class _ProgressWriter:
@@ -114,11 +113,7 @@ class _ProgressWriter:
         self._written = time.monotonic()
 
     async def reach(self, stage: DocumentStage, percent: int) -> None:
-        """Write stage and percent.
-
-        Raises:
-            LeaseLost: another worker has all the documents.
-        """
+        """Write stage and percent; LeaseLost when no lease is left."""
         if time.monotonic() - self._written < _PROGRESS_SECONDS:
             return
         if not await _renew(self._context, self._batch, stage, percent):
@@ -126,18 +121,16 @@ class _ProgressWriter:
         self._written = time.monotonic()
 
     async def report_parsing(self, percent: int) -> None:
-        """Write the progress of a document that is parsed page by page, if that is possible."""
+        """Write the progress of a document that is parsed page by page; failures are ignored."""
         try:
             await self.reach(DocumentStage.PARSING, percent)
         except (AgentexError, OSError) as error:
-            # Ten minutes of parsing are not given up for a number.
+            # A failed progress update must not cost ten minutes of parsing.
             log.warning("document.progress_not_written", cause=type(error).__name__)
 
 
 @dataclass(frozen=True)
 class _SplitDocument:
-    """A document that was parsed and split."""
-
     claimed: ClaimedDocument
     parsed: ParsedDocument
     pieces: Sequence[Piece]
@@ -147,12 +140,11 @@ _AttemptResult = RevisionSwitch | Exception
 
 
 async def _run_stages(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> list[_AttemptResult]:
-    """Process documents together; the result of each, in their order."""
     progress = _ProgressWriter(context, batch)
     space = context.spaces.of(batch[0].generation.embedding_model)
     parsed = await _parse_each(context, progress, [claimed.document for claimed in batch])
     await progress.reach(DocumentStage.SPLITTING, 0)
-    # The thread can be stopped: a document deleted meanwhile may take a minute to split.
+    # The thread can be stopped: splitting a document that was deleted may take a minute.
     splits = await run_stoppable(
         lambda stop: [_split(stop, space, claimed, document) for claimed, document in zip(batch, parsed, strict=True)]
     )
@@ -174,7 +166,7 @@ async def _commit(
         flips = await completion.commit_revisions(work, attempts)
     for lease, outcome in attempts:
         if lease.document_id not in flips:
-            # Another transaction has its row: a single document can wait for that.
+            # Another transaction has locked its row: a single document can wait for that.
             async with unit_of_work(context.database) as work:
                 flips |= await completion.commit_revisions(work, [(lease, outcome)])
     return flips
@@ -203,7 +195,7 @@ async def _record_results(
     pairs = list(zip(batch, results, strict=True))
     completed = [(claimed.document, flip) for claimed, flip in pairs if isinstance(flip, RevisionSwitch)]
     if completed:
-        # One line for all: logging each would be a notable part of a small document's work.
+        # One log line per batch: a line each would be a notable part of a small document's work.
         log.info("documents.completed", document_ids=[document.id for document, _ in completed])
     for claimed, error in pairs:
         if isinstance(error, Exception):
@@ -217,7 +209,7 @@ async def _record_results(
 
 
 async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]]) -> None:
-    """Do what follows a completed attempt; the sweep and the reconciler repeat what fails."""
+    """Do what follows a completed attempt; the sweep and the reconciler repeat failures."""
     try:
         await act()
     except (AgentexError, OSError) as error:
@@ -225,7 +217,6 @@ async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]])
 
 
 async def _remove_superseded(context: WorkerContext, document: Document, flip: RevisionSwitch) -> None:
-    """Remove the points and files that the new revision superseded."""
     gone = [number for number in range(1, document.revision) if number not in flip.shown]
     if gone:
         await context.spaces.delete_documents([document.id], revisions=gone)
@@ -258,13 +249,9 @@ async def _parse_each(
 async def _embed_and_index(
     space: EmbeddingSpace, progress: _ProgressWriter, splits: Sequence[_SplitDocument]
 ) -> list[RevisionResult]:
-    """Embed and upsert the pieces in batches; the rerank's tokens are made while the engine embeds.
-
-    Returns:
-        What is to be written of each document.
-    """
+    """Embed and upsert the pieces in batches; the rerank's tokens are made while the engine embeds."""
     for document in (split.claimed.document for split in splits if not split.claimed.is_untouched):
-        # An attempt that was cut short may have left more pieces than this one has.
+        # An interrupted attempt may have left more pieces than this one has.
         gone = document_queries.unused_revisions(document)
         await space.index.delete_documents([document.id], revisions=gone)
     placed = [

@@ -28,12 +28,7 @@ _LOCK_SECONDS = 10
 
 @dataclass(frozen=True)
 class SplitRequest:
-    """A document to split, and how.
-
-    Args:
-        document: to parse; the previewer sets the limits.
-        most: pieces that are returned; all are counted.
-    """
+    """A document and its split settings; at most ``most`` pieces are returned, all are counted."""
 
     document: ParseRequest
     splitting: Splitting
@@ -43,13 +38,7 @@ class SplitRequest:
 
 @dataclass(frozen=True)
 class SplitPreview:
-    """The first pieces of a document, and figures over all of them.
-
-    Args:
-        pieces: the first ones, in reading order.
-        windows: number of dense windows of all pieces.
-        characters: length of the document's text.
-    """
+    """The first pieces of a document, and figures over all of them; ``windows``: number of dense windows."""
 
     pieces: Sequence[Piece]
     total: int
@@ -62,10 +51,7 @@ class SplitPreview:
 
 
 class SplitPreviewer:
-    """Makes previews, one at a time, in a parser child of its own.
-
-    The child is started by the first preview. Nothing is stored, embedded or indexed.
-    """
+    """Makes previews, one at a time, in its own parser child, started at the first; stores and embeds nothing."""
 
     def __init__(self, settings: Settings) -> None:
         recognition = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
@@ -78,12 +64,7 @@ class SplitPreviewer:
         )
 
     async def preview(self, request: SplitRequest) -> SplitPreview:
-        """Parse and split one file.
-
-        Raises:
-            UnreadableFile: it has no text, is broken, or takes too long; the details say which.
-            PreviewBusy: other previews held the lock too long.
-        """
+        """Parse and split one file; UnreadableFile, or PreviewBusy while others are made."""
         try:
             async with asyncio.timeout(_LOCK_SECONDS):
                 await self._lock.acquire()
@@ -100,7 +81,6 @@ class SplitPreviewer:
             self._lock.release()
 
     async def close(self) -> None:
-        """End the child."""
         await self._parser.close()
 
     async def _preview(self, request: SplitRequest) -> SplitPreview:

@@ -60,7 +60,7 @@ async def advance(context: WorkerContext, knowledge_base_id: str) -> None:
 
 
 async def run_reindex(context: WorkerContext, knowledge_base_id: str) -> None:
-    """The job: measure a finished re-index by the saved questions, then ``maintain`` to it."""
+    """Measure a finished re-index by the saved questions, then ``maintain`` it."""
     async with context.database.reading() as session:
         row = await session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is not None:
@@ -85,7 +85,7 @@ async def _measure(context: WorkerContext, row: KnowledgeBase, saved_questions: 
     except MODEL_ERRORS as error:
         if not _changes_model(row):
             raise
-        # What can't be searched can't be lost, and to leave this model is the remedy.
+        # An unavailable model can't be searched anyway, and leaving it is the remedy.
         missing = describe_model_outage(error, row.embedding_model)
         log.warning("reindex.not_compared", knowledge_base_id=row.id, reason=missing.reason)
         await _record_recall(context, row, None, missing=missing)
@@ -119,7 +119,7 @@ async def _record_outage(context: WorkerContext, row: KnowledgeBase, outage: Out
 
 
 async def maintain(context: WorkerContext, knowledge_base_id: str) -> None:
-    """Advance a re-index and delete the generations that nothing needs any more."""
+    """Advance a re-index and delete unused generations."""
     await advance(context, knowledge_base_id)
     async with context.database.reading() as session:
         row = await session.get(KnowledgeBase, knowledge_base_id)
@@ -141,7 +141,7 @@ async def _close_way_back(context: WorkerContext, row: KnowledgeBase) -> Knowled
 
 async def _delete_generation(context: WorkerContext, knowledge_base_id: str, number: int, model: str) -> None:
     space = context.spaces.get(model)
-    # The points of a model that is not served any more, or not loaded, are out of reach.
+    # Points of models not served or loaded are unreachable.
     if space is not None:
         with suppress(EmbeddingModelUnusable):
             await space.index.delete_knowledge_base(index_scope(knowledge_base_id, number))
@@ -175,5 +175,5 @@ async def maintain_all(context: WorkerContext) -> None:
         except OSError as error:
             log.warning("reindex.postponed", knowledge_base_id=id_, cause=type(error).__name__)
         except Exception:
-            # Whatever is wrong with this one, the next ones must not wait for it.
+            # One failure must not block the others.
             log.exception("reindex.crashed", knowledge_base_id=id_)

@@ -1,4 +1,4 @@
-"""Imports and copies of knowledge bases: one job that can be interrupted and repeated."""
+"""Imports and copies of knowledge bases as a repeatable job."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -37,7 +37,7 @@ log = get_logger(__name__)
 _OUTAGE_PAUSE = timedelta(seconds=5)
 _GRACE = timedelta(seconds=3)
 
-# What is imported can't be re-indexed before it is there.
+# An unfinished import can't be re-indexed.
 _IMPORT_ANEW = {
     "next_action": "Ask your operator to configure the model again in AGENTEX_EMBEDDING_MODELS, or "
     "cancel this and import the file again: then its documents are embedded anew",
@@ -81,13 +81,11 @@ _INTERNAL = {
 
 
 class _SourceGone(Exception):
-    """There is nothing to read from any more."""
+    """The source of the transfer was deleted."""
 
 
 @dataclass(frozen=True)
 class _TransferSource:
-    """The source of a transfer: a file or a knowledge base of this installation."""
-
     contents: Callable[[Callable[[str], bool]], AsyncGenerator[DocumentContent]]
     drafts: Callable[[], Awaitable[Sequence[QuestionDraft]]]
     document_count: int
@@ -95,7 +93,7 @@ class _TransferSource:
 
 
 async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
-    """Run a waiting import or copy; a second call, or one on another worker, has no effect."""
+    """Run a waiting import or copy; idempotent, also across workers."""
     settings = context.settings
     async with unit_of_work(context.database) as work:
         row = await transfers.acquire(work, transfer_id, owner=context.owner, seconds=settings.lease_seconds)
@@ -185,8 +183,8 @@ async def _transfer(context: WorkerContext, row: Transfer, lease: TransferLease)
         async def guard(work: UnitOfWork) -> None:
             share = 100 * done // max(1, source.document_count)
             seconds = context.settings.lease_seconds
-            held = await transfers.renew(work, lease, seconds=seconds, progress=min(99, share))
-            if not held:
+            is_renewed = await transfers.renew(work, lease, seconds=seconds, progress=min(99, share))
+            if not is_renewed:
                 raise TransferLost
 
         destination = TransferDestination(
@@ -249,7 +247,7 @@ async def _open_source(context: WorkerContext, row: Transfer) -> AsyncGenerator[
 
 
 async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource:
-    # It may have been deleted or made private since the copy was asked for.
+    # It may have been deleted or made private since the request.
     try:
         async with context.database.reading() as session:
             asking = await principal_for_user(session, row.owner_id)
@@ -266,11 +264,7 @@ async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource
 
 
 async def requeue_transfers(context: WorkerContext) -> int:
-    """Queue waiting transfers whose job was lost.
-
-    Returns:
-        How many jobs were written.
-    """
+    """Queue waiting transfers whose job was lost; returns the number of new jobs."""
     async with context.database.reading() as session:
         waiting = await transfers.stale(session, _GRACE)
     if not waiting:

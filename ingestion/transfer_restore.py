@@ -1,8 +1,8 @@
 """Restore of a knowledge base's documents into a new one, without embedding them again.
 
-Every id is derived from the transfer's id and the document's key, so an attempt that was cut off
-is repeated over itself. A document's row is written first, then its points, then its chunks together
-with the switch that shows it: a search finds all of it or nothing.
+Every id is derived from the transfer's id and the document's key, so an interrupted attempt can be repeated. A
+document's row is written first, then its points, then its chunks together with the switch that shows it: a search
+finds all of it or nothing.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from kb_service.transfer.archive_format import (
 )
 from kb_service.vector_index.protocol import ChunkPoint, index_scope, point_id, window_id
 
-# Any fixed value works; document ids are derived from it, so that a second try finds the first's.
+# Any fixed value works; document ids are derived from it, so that a retry finds the first attempt's.
 _NAMESPACE = UUID("0b9f6b5e-8c1d-5a47-9a54-5d5b0f0c7a11")
 _REVISION = 1
 _CHUNKS_PER_INSERT = 100
@@ -54,12 +54,7 @@ LeaseGuard = Callable[[UnitOfWork], Awaitable[None]]
 
 @dataclass(frozen=True)
 class TransferDestination:
-    """The knowledge base that documents are restored into.
-
-    Args:
-        embeds_anew: only files are restored, and the ordinary pipeline indexes them.
-        source_id: the knowledge base that is copied, None for a file; keys are its documents' ids.
-    """
+    """The new knowledge base; ``embeds_anew``: only files are restored, ``source_id``: None for an import of a file."""
 
     transfer_id: str
     knowledge_base: KnowledgeBase
@@ -68,7 +63,6 @@ class TransferDestination:
     guard: LeaseGuard
 
     def document_id(self, key: str) -> str:
-        """The new id of a source's document."""
         return str(uuid5(_NAMESPACE, f"{self.transfer_id}:{key}"))
 
     @property
@@ -79,8 +73,6 @@ class TransferDestination:
 
 @dataclass(frozen=True)
 class _PendingDocument:
-    """A document whose file is stored."""
-
     key: str
     row: Document
     entry: DocumentEntry
@@ -98,7 +90,6 @@ class DocumentRestorer:
         self._size = 0
 
     async def done_ids(self) -> set[str]:
-        """The ids of documents that an earlier attempt restored completely."""
         query = select(Document.id, Document.status, Document.lease_owner).where(
             Document.knowledge_base_id == self._to.knowledge_base.id
         )
@@ -110,12 +101,7 @@ class DocumentRestorer:
         return status == DocumentStatus.PAUSED and holder == self._to.mark
 
     async def add(self, content: DocumentContent) -> None:
-        """Store a document's file, and write the batch when it is full.
-
-        Raises:
-            InvalidArchive: the file is not the one that the entry describes.
-            TransferLost: the transfer was lost.
-        """
+        """Store a document's file, and write the batch when it is full; InvalidArchive if it does not match its entry."""
         entry = content.entry
         row = self._row(content)
         await _store(self._context, row.storage_key, content)
@@ -133,14 +119,14 @@ class DocumentRestorer:
         if not batch:
             return
         fresh, redone = await self._write_rows(batch)
-        held = [
+        pending = [
             document for document in batch if document.row.id in fresh and document.row.status == DocumentStatus.PAUSED
         ]
-        await self._write_points(held, redone)
-        chunks = [await _chunk_rows(document) for document in held]
+        await self._write_points(pending, redone)
+        chunks = [await _chunk_rows(document) for document in pending]
         async with unit_of_work(self._context.database, self._context.queue.push) as work:
             await self._to.guard(work)
-            for document, rows in zip(held, chunks, strict=True):
+            for document, rows in zip(pending, chunks, strict=True):
                 if await self._show(work, document):
                     await _insert(work, rows)
 
@@ -163,11 +149,11 @@ class DocumentRestorer:
         return row
 
     async def _write_rows(self, batch: Sequence[_PendingDocument]) -> tuple[set[str], set[str]]:
-        """Write the rows, over those that an earlier attempt left incomplete.
+        """Write the rows, over incomplete ones of an earlier attempt.
 
         Returns:
-            The ids of all rows written, and of those that were there incomplete. Documents that a
-            person changed meanwhile are in neither.
+            The ids of all rows written, and of those that existed incomplete. Documents that a person changed
+            meanwhile are in neither.
         """
         ids = [document.row.id for document in batch]
         async with unit_of_work(self._context.database, self._context.queue.push) as work:
@@ -184,7 +170,7 @@ class DocumentRestorer:
             present = set((await work.session.exec(query)).all())
             fresh = [document for document in batch if document.row.id not in present]
             for document in fresh:
-                # A copy: the object would belong to this session, and be empty after its end.
+                # A copy: the object would be bound to this session and expire with it.
                 row = Document(**document.row.model_dump())
                 work.session.add(row)
                 if row.status == DocumentStatus.PENDING:
@@ -194,10 +180,7 @@ class DocumentRestorer:
         return {document.row.id for document in fresh}, redone
 
     async def _restrict(self, work: UnitOfWork, fresh: Sequence[_PendingDocument], redone: Collection[str]) -> None:
-        """Copy the readers of restricted documents when their rows are first written.
-
-        Later their owner may have changed them, even if an attempt was cut off since.
-        """
+        """Copy the readers of restricted documents on the first write only: their owner may have changed them since."""
         restricted = [document for document in fresh if document.row.restricted]
         if not restricted:
             return
@@ -207,27 +190,27 @@ class DocumentRestorer:
             await permissions.copy_acl(work, self._to.source_id, self._to.knowledge_base.id, copies)
 
     async def _check_quota(self, work: UnitOfWork) -> None:
-        """A copy's source may have grown since its size was promised."""
+        """Check the quota: a copy's source may have grown since the start."""
         settings = await self._context.live.read(work.session)
         quota, owner_id = settings.user_quota_bytes, self._to.knowledge_base.owner_id
         if quota:
             await lock_owner(work.session, owner_id)
             await document_quota.check_quota(work.session, owner_id, limit_bytes=quota)
 
-    async def _write_points(self, held: Sequence[_PendingDocument], redone: Collection[str]) -> None:
+    async def _write_points(self, pending: Sequence[_PendingDocument], redone: Collection[str]) -> None:
         knowledge_base = self._to.knowledge_base
         index = self._context.spaces.of(knowledge_base.embedding_model).index
         scope = index_scope(knowledge_base.id, knowledge_base.generation)
-        # A copy's source may have had other chunks when an earlier attempt was cut off.
-        again = [document.row.id for document in held if document.row.id in redone]
+        # The source may have changed since an interrupted attempt.
+        again = [document.row.id for document in pending if document.row.id in redone]
         if again:
             await index.delete_documents(again)
-        points = [_point(document.row.id, scope, point) for document in held for point in document.points]
+        points = [_point(document.row.id, scope, point) for document in pending for point in document.points]
         if points:
             await index.upsert(points)
 
     async def _show(self, work: UnitOfWork, document: _PendingDocument) -> bool:
-        """Show a document to searches; False if a person changed it meanwhile."""
+        """Show a document to searches; False if a person changed it since."""
         entry, now = document.entry, await database_now(work.session)
         statement = (
             update(Document)
@@ -259,7 +242,6 @@ class DocumentRestorer:
 
 
 async def _store(context: WorkerContext, key: str, content: DocumentContent) -> None:
-    """Write a document's file, checking that it is the one the entry describes."""
     digest, size, limit = hashlib.sha256(), 0, content.entry.file_size
 
     async def counted() -> AsyncIterator[bytes]:
@@ -292,7 +274,6 @@ def _point(document_id: str, scope: str, point: PointEntry) -> ChunkPoint:
 
 
 async def _chunk_rows(document: _PendingDocument) -> list[dict[str, object]]:
-    """The chunks' rows, with new tokens for the rerank."""
     rows: list[dict[str, object]] = []
     for start in range(0, len(document.chunks), _CHUNKS_PER_THREAD_TURN):
         part = document.chunks[start : start + _CHUNKS_PER_THREAD_TURN]

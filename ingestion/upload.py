@@ -1,4 +1,4 @@
-"""Upload service: files checked, stored and registered as documents of a knowledge base."""
+"""Upload of files as documents of a knowledge base."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
@@ -25,30 +25,21 @@ from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.object_storage.protocol import ObjectStore
 
 _WITHOUT_A_ROW = (NotFound, ReadOnly)
-# Files of up to this are read as a whole: a request holds sixteen of them in memory at most.
+# Smaller files are read as a whole: a request has at most sixteen of them in memory.
 _SMALL_BYTES = 256 * 1024
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class UploadOptions:
-    """What a request says about a file beside its bytes.
-
-    Args:
-        on_conflict: what to do where other bytes have its name.
-        attributes: metadata of the document; None leaves what it has.
-    """
+    """A request's options for a file; ``attributes``: metadata, None keeps the present ones."""
 
     on_conflict: OnConflict
     attributes: Attributes | None = None
 
     @classmethod
     def parse(cls, on_conflict: str, metadata: str | None) -> "UploadOptions":
-        """Read the options as a form spells them.
-
-        Raises:
-            InvalidRequest: a value can't be used.
-        """
+        """Parse the options of a form; InvalidRequest for a bad value."""
         try:
             choice = OnConflict(on_conflict)
         except ValueError as error:
@@ -60,16 +51,7 @@ class UploadOptions:
 
 @dataclass(frozen=True)
 class UploadFile:
-    """A received file that is not checked yet.
-
-    Args:
-        name: as the client sent it.
-        size: in bytes.
-        file: seekable, read on a thread by the checks that precede storing.
-        blocks: reads it from its start.
-        on_conflict: as the form says.
-        metadata: JSON as the form has it.
-    """
+    """A received file that is not checked yet; ``metadata`` is JSON, ``file`` is seekable and read on a thread."""
 
     name: str
     size: int
@@ -80,11 +62,9 @@ class UploadFile:
 
     @property
     def is_small(self) -> bool:
-        """Whether it may be held in memory."""
         return self.size <= _SMALL_BYTES
 
     async def read(self) -> bytes:
-        """All of a small file."""
         return b"".join([block async for block in self.blocks()])
 
     async def head(self) -> bytes:
@@ -95,7 +75,7 @@ class UploadFile:
 
 @dataclass(frozen=True)
 class UploadTarget:
-    """A knowledge base that somebody may upload to, and the largest file it takes now."""
+    """A knowledge base that accepts the caller's uploads, and its current maximum file size."""
 
     principal: Principal
     knowledge_base_id: str
@@ -104,8 +84,6 @@ class UploadTarget:
 
 @dataclass(frozen=True)
 class _CheckedUpload:
-    """A file that passed the checks and is not stored yet."""
-
     file: UploadFile
     name: str
     file_type: FileType
@@ -116,15 +94,7 @@ class _CheckedUpload:
 
 
 class UploadService:
-    """Stores uploaded files, then registers them; removes the stored bytes of what is refused.
-
-    Args:
-        database: where documents are registered.
-        store: where files are kept.
-        live: the size limits and quotas in force.
-        limits: what a file may unpack to.
-        after_commit: wakes the workers.
-    """
+    """Stores uploaded files, then registers them; removes the stored bytes of refused ones."""
 
     def __init__(
         self, database: Database, store: ObjectStore, live: LiveSettings, limits: ParseLimits, after_commit: AfterCommit
@@ -136,24 +106,14 @@ class UploadService:
         self._after_commit = after_commit
 
     async def open(self, principal: Principal, knowledge_base_id: str) -> UploadTarget:
-        """Refuse an upload before any of its bytes is read.
-
-        Raises:
-            KnowledgeBaseNotFound: there is none for the caller.
-            ReadOnly: the caller may not change it.
-        """
+        """Check the right to upload before any byte is read; KnowledgeBaseNotFound or ReadOnly."""
         async with self._database.reading() as session:
             await knowledge_bases.get(session, principal, knowledge_base_id, Action.WRITE)
             settings = await self._live.read(session)
         return UploadTarget(principal, knowledge_base_id, settings.max_upload_bytes)
 
     async def upload(self, target: UploadTarget, files: Sequence[UploadFile]) -> list[UploadResult | AgentexError]:
-        """Make each file a document, or a revision of one, all in one transaction.
-
-        Returns:
-            For each file its document, or why there is none: then nothing is kept of it, and it
-            doesn't stop the others.
-        """
+        """Make each file a document, or a revision of one, in one transaction; of a failed file nothing is kept."""
         checked = [await self._try_check(target, file) for file in files]
         passed = [item.file for item in checked if isinstance(item, _CheckedUpload)]
         stored = _continued(checked, await self._store_files(target, passed))
@@ -172,10 +132,8 @@ class UploadService:
         content: AsyncIterator[bytes],
         options: UploadOptions,
     ) -> UploadResult:
-        """Make a document of bytes whose type is known, such as a member of an archive.
-
-        Raises:
-            AgentexError: it can't be; then its bytes are gone, or the sweep will find them.
+        """Make a document of bytes of known type, such as a member of an archive; the sweep deletes remains of
+        failures.
         """
         name = clean_name(name)
         stored = await store_stream(self._store, content, max_bytes=target.max_bytes)
@@ -199,12 +157,11 @@ class UploadService:
         if not file.size:
             raise EmptyFile(field="file")
         if PARSERS[detected.name].preflight is not None:
-            # Before a byte of it is kept; an e-book's directory is a millisecond to read.
+            # Before any byte is stored; reading an e-book's directory takes a millisecond.
             await to_thread.run_sync(run_preflight, detected.name, file.file, self._limits)
         return _CheckedUpload(file, name, FileType(detected.name, detected.file_type), options)
 
     async def _store_files(self, target: UploadTarget, files: Sequence[UploadFile]) -> list[StoredFile | AgentexError]:
-        """Store small files of a batch together, all others as streams."""
         small = [file for file in files if file.is_small] if len(files) > 1 else []
         together = iter(await self._try_store_batch([await file.read() for file in small]))
         stored: list[StoredFile | AgentexError] = []
@@ -228,15 +185,15 @@ class UploadService:
         try:
             async with unit_of_work(self._database, self._after_commit) as work:
                 quota = (await self._live.read(work.session)).user_quota_bytes
-                # Again: the knowledge base may have gone while the bytes came in.
+                # Again: the knowledge base may have been deleted during the upload.
                 knowledge_base = await knowledge_bases.get(
                     work.session, target.principal, target.knowledge_base_id, Action.WRITE
                 )
                 results = await apply_uploads(work, target.principal, knowledge_base, uploads, quota_bytes=quota)
         except AgentexError as error:
             if isinstance(error, _WITHOUT_A_ROW):
-                # Here no row can have been written; after any other failure one may have been, and
-                # a file that has none is the sweeper's.
+                # Here no row can have been written; after other failures one may have been, and the sweep removes
+                # files without one.
                 await self._delete_files(upload.file.storage_key for upload in uploads)
             return [error] * len(uploads)
         await self._delete_files(_spare_keys(uploads, results))
@@ -253,13 +210,12 @@ def _upload(name: str, file_type: FileType, options: UploadOptions, file: Stored
 
 
 def _continued(before: Iterable[object], after: Iterable[_T | AgentexError]) -> list[_T | AgentexError]:
-    """Merge the results of a step into the input's order, keeping the failures before it."""
+    """Merge the results of a step into the input's order, keeping earlier failures."""
     following = iter(after)
     return [item if isinstance(item, AgentexError) else next(following) for item in before]
 
 
 def _spare_keys(uploads: Sequence[Upload], results: Sequence[UploadResult | UploadRefusal]) -> Iterator[str]:
-    """The stored files that nothing needs any more."""
     for upload, result in zip(uploads, results, strict=True):
         if isinstance(result, UploadResult):
             yield from result.spare_keys

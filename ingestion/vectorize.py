@@ -1,4 +1,4 @@
-"""Points of a document's pieces: the vectors that the index finds them by."""
+"""Points and vectors of a document's pieces."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _NO_TERMS = SparseVector((), ())
 
 @dataclass(frozen=True, slots=True)
 class PointOrigin:
-    """The document revision that points belong to, and its index scope."""
+    """The document revision of points, and its index scope."""
 
     scope: str
     document_id: str
@@ -31,7 +31,6 @@ class PointOrigin:
 
     @classmethod
     def of(cls, document: Document) -> "PointOrigin":
-        """The revision of a document that is being indexed."""
         return cls(
             index_scope(document.knowledge_base_id, document.generation), document.id, document.revision, document.name
         )
@@ -42,11 +41,8 @@ async def embed_points(
 ) -> list[ChunkPoint]:
     """Embed a batch of pieces and build their points.
 
-    A piece without windows is one point. A piece with windows is a point with its terms only, and a
-    dense point per window that counts for the piece.
-
-    Raises:
-        EngineUnavailable: the encoder gave no answer.
+    A piece without windows is one point. A piece with windows is a point with its terms only, and a dense point per
+    window that counts for the piece.
     """
     texts = [text for _, piece in pieces for text in piece.windows or (piece.text,)]
     dense = await space.encoder.embed_passages(texts, account=account)
@@ -70,7 +66,7 @@ def _points(origin: PointOrigin, piece: Piece, dense: Vectors, sparse: SparseVec
 
 
 def empty_window_points(origin: PointOrigin, index: int, windows: range) -> list[ChunkPoint]:
-    """Empty points that replace windows a chunk no longer has; no search finds them."""
+    """Empty points that overwrite windows a chunk no longer has; no search finds them."""
     return [
         ChunkPoint(
             window_id(origin.document_id, origin.revision, index, number),

@@ -1,7 +1,7 @@
-"""Uploaded zip files: the members that may become documents, and their bytes.
+"""Uploaded zip files and their members.
 
-An archive is never unpacked to disk, its members' names are never paths here, and an archive
-within an archive is a file of a kind that no parser reads.
+An archive is never unpacked to disk, its members' names are never paths here, and a nested archive is a file that no
+parser reads.
 """
 
 import stat
@@ -39,7 +39,7 @@ from ingestion.parsers.preflight import (
 from ingestion.parsers.text.charset import decode
 
 _FOLDER_MARK = " › "
-# What the server allows a document's name, less room for a number behind it.
+# Maximum length of a document's name, less room for a number after it.
 _NAME_BYTES = 250
 _BLOCK = 256 * 1024
 _UTF8_NAME = 0x800
@@ -55,7 +55,7 @@ class ZipMember:
     Args:
         path: its name there, for people; never used as a path.
         name: of the document it becomes: ``archive.zip › folder › file.md``.
-        size: in bytes, as the archive says; reading gives no more.
+        size: in bytes, as the archive declares; reading gives no more.
         refusal: why it can't become a document.
     """
 
@@ -67,30 +67,21 @@ class ZipMember:
 
 
 class ZipUpload:
-    """An uploaded zip file whose directory was checked; made by ``open_zip_upload``."""
+    """An uploaded zip file whose directory was checked; see ``open_zip_upload``."""
 
     def __init__(self, content: ZipFile, members: Sequence[ZipMember]) -> None:
         self._content = content
         self.members = members
 
     async def detect(self, member: ZipMember) -> DetectedType:
-        """The type of a member, by its name and its first bytes.
-
-        Raises:
-            AgentexError: what ``detect_type`` raises, or why the member is refused.
-        """
+        """The type of a member, by its name and its first bytes; raises its refusal."""
         if member.refusal is not None:
             raise member.refusal
         head = await to_thread.run_sync(self._read_head, member)
         return detect_type(member.path, head, member.size)
 
     async def read(self, member: ZipMember) -> AsyncGenerator[bytes]:
-        """A member's bytes in blocks, unpacked as they are asked for.
-
-        Raises:
-            ArchiveMemberRefused: they are damaged.
-            OSError: the disk that the archive lies on can't be read.
-        """
+        """A member's bytes in blocks, unpacked on demand; ArchiveMemberRefused if damaged, OSError for the disk."""
         blocks = self._blocks(member)
         try:
             while block := await to_thread.run_sync(next, blocks, b""):
@@ -99,7 +90,6 @@ class ZipUpload:
             await to_thread.run_sync(blocks.close)
 
     def close(self) -> None:
-        """Release the file, which stays open."""
         self._content.close()
 
     def _read_head(self, member: ZipMember) -> bytes:
@@ -116,16 +106,15 @@ async def open_zip_upload(file: IO[bytes], name: str, limits: ParseLimits) -> Zi
     """Check an archive's directory before anything is unpacked.
 
     Args:
-        file: the uploaded bytes; stays open as long as the archive is used.
+        file: stays open as long as the archive is used.
         name: of the archive; leads the names of its documents.
 
     Raises:
         EmptyFile: it has no bytes.
-        UnsupportedFileType: by its name it is a document: an Office file or an e-book.
+        UnsupportedFileType: by its name it is an Office file or an e-book.
         FileTypeMismatch: by its members it is one.
         ArchiveLimits: too many members, too much data, or a ratio that only a bomb has.
         CorruptArchive: it can't be read.
-        OSError: the disk that it lies on can't be read.
     """
     return await to_thread.run_sync(_open, file, name, limits)
 
@@ -133,8 +122,7 @@ async def open_zip_upload(file: IO[bytes], name: str, limits: ParseLimits) -> Zi
 def document_name(parts: Sequence[str]) -> str:
     """The name of a document that came from a folder or an archive: ``a › b.html``.
 
-    The server keeps no folders. A name too long for it loses its first characters, not the
-    file's own name.
+    The server keeps no folders. A name too long for it loses its first characters, not the file's own name.
     """
     name = _FOLDER_MARK.join(part.strip() for part in parts).rstrip(". ")
     while len(name.encode()) > _NAME_BYTES:
@@ -172,13 +160,13 @@ def _open(file: IO[bytes], name: str, limits: ParseLimits) -> ZipUpload:
 def _check_sizes(entries: Sequence[ZipInfo], limits: ParseLimits) -> None:
     total = sum(entry.file_size for entry in entries)
     packed = sum(entry.compress_size for entry in entries)
-    # Many small bombs are one too.
+    # Many small bombs add up.
     if exceeds_limits(entries, limits) or total > max(RATIO_FROM_BYTES, MAX_RATIO * packed):
         raise limits_error(limits)
 
 
 def _paths(entries: Sequence[ZipInfo]) -> list[str]:
-    """The members' names; those not marked as UTF-8 in the encoding that all together show."""
+    """The members' names; those not marked as UTF-8 in the encoding detected from all together."""
     raw = [
         entry.orig_filename.encode() if entry.flag_bits & _UTF8_NAME else entry.orig_filename.encode("cp437", "replace")
         for entry in entries
@@ -192,7 +180,6 @@ def _paths(entries: Sequence[ZipInfo]) -> list[str]:
 
 
 def _refusal(entry: ZipInfo, path: str, *, is_double: bool) -> AgentexError | None:
-    """Why a member can't become a document, before its bytes are read."""
     mode = entry.external_attr >> 16
     parts = path.split("/")
     is_unsafe = ".." in parts or not all(parts) or not path.isprintable() or "\\" in path

@@ -11,8 +11,7 @@ from kb_service.work_queue import leases
 from kb_service.work_queue.batching import BatchPolicy, acquire_batch
 from kb_service.work_queue.leases import Lease
 
-# A batch takes about as long as one document of some pages, so it delays nobody, and it fills the
-# encoder's batches.
+# A batch takes about as long as one document of some pages, and fills the encoder's batches.
 _BATCH_POLICY = BatchPolicy(
     # Parsed in milliseconds, whatever is in them.
     media_types=("text/plain", "text/markdown"),
@@ -23,13 +22,7 @@ _BATCH_POLICY = BatchPolicy(
 
 @dataclass(frozen=True)
 class ClaimedDocument:
-    """A document whose lease was just acquired.
-
-    Args:
-        generation: the settings that it is indexed with.
-        account: owner of the knowledge base.
-        is_untouched: nobody can have written points of it before.
-    """
+    """A document whose lease was just acquired; ``is_untouched``: no earlier attempt can have written points."""
 
     document: Document
     generation: Generation
@@ -38,20 +31,15 @@ class ClaimedDocument:
 
     @property
     def lease(self) -> Lease:
-        """The lease on the document."""
         return leases.lease_from_row(self.document)
 
     def as_retried(self) -> "ClaimedDocument":
-        """The same document after an attempt that was broken off."""
+        """The document after an interrupted attempt."""
         return replace(self, is_untouched=False)
 
 
 async def claim(context: WorkerContext, document_id: str, *, alone: bool = False) -> list[ClaimedDocument]:
-    """Acquire the lease on a document; empty when another worker has it or it does not wait.
-
-    Small documents of its knowledge base that wait for their first attempt are claimed with it. The
-    returned rows have the generation that they are indexed for.
-    """
+    """Acquire the lease on a document, and in its first attempt on small siblings too; empty if it does not wait."""
     owner, seconds = context.owner, context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
         acquired = await leases.acquire(work, [document_id], owner=owner, seconds=seconds)

@@ -1,4 +1,4 @@
-"""Failed attempts at a document: failed for good, postponed or abandoned."""
+"""Failed attempts at a document: final, postponed or abandoned."""
 
 import asyncio
 from datetime import timedelta
@@ -20,7 +20,7 @@ from kb_service.work_queue.leases import Lease
 log = get_logger(__name__)
 
 _PARSE_TRIES = 2
-# An outage is waited for, but a document that causes one must not be retried forever.
+# Outages are waited out, but a document that causes one must not be retried forever.
 _OUTAGE_TRIES = 100
 _MAX_PAUSE = timedelta(seconds=60)
 _FINAL_STATUSES = (DocumentStatus.CANCELLED, DocumentStatus.FAILED)
@@ -80,7 +80,7 @@ class LeaseLost(Exception):
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether a part of the server is unavailable, through no fault of the document."""
+    """Whether part of the server is unavailable, through no fault of the document."""
     match error:
         case FileNotFoundError() | InvalidVector() | EmbeddingsRefused():
             return False
@@ -91,9 +91,9 @@ def is_outage(error: Exception) -> bool:
 
 
 async def record_failure(context: WorkerContext, lease: Lease, document: Document, error: Exception) -> None:
-    """Record on the row that an attempt raised an error."""
+    """Record an attempt's error on the row."""
     if not await _record(context, lease, document, error):
-        # A missing file, for example, is what an attempt sees whose document was replaced.
+        # For example, an attempt at a replaced document sees a missing file.
         await _abandon(context, lease)
 
 
@@ -118,11 +118,10 @@ async def _record(context: WorkerContext, lease: Lease, document: Document, erro
 
 
 async def _abandon(context: WorkerContext, lease: Lease) -> None:
-    """Release a document that this attempt lost, and remove the points that nobody will use."""
     log.info("document.abandoned", document_id=lease.document_id)
     async with context.database.reading() as session:
         row = await session.get(Document, lease.document_id)
-    # Erased meanwhile: nobody else knows of what this attempt has written since.
+    # Already erased: only this attempt knows of its later writes.
     orphaned = [lease.revision] if row is None else _orphan_revisions(row, lease)
     await _remove_points(context, lease.document_id, orphaned)
     async with unit_of_work(context.database) as work:
@@ -130,7 +129,6 @@ async def _abandon(context: WorkerContext, lease: Lease) -> None:
 
 
 def _orphan_revisions(row: Document, lease: Lease) -> list[int]:
-    """The revisions whose points nobody will use, seen from an attempt that lost its lease."""
     unshown = document_queries.unused_revisions(row)
     if row.status in _FINAL_STATUSES:
         return unshown
@@ -140,11 +138,8 @@ def _orphan_revisions(row: Document, lease: Lease) -> list[int]:
 async def remove_orphan_points(context: WorkerContext, document_id: str) -> None:
     """Remove the points of a cancelled document that no search shows.
 
-    A worker that holds its lease does so itself; if it died, the reconciler calls this again. The
-    points of a retry or a new file belong to another revision and stay.
-
-    Raises:
-        VectorIndexUnavailable: the points are still there; the reconciler calls this again.
+    A worker that holds its lease does so itself; if it died, the reconciler calls this, again after
+    VectorIndexUnavailable. The points of a retry or a new file belong to another revision and stay.
     """
     async with context.database.reading() as session:
         row = await session.get(Document, document_id)
@@ -162,7 +157,7 @@ async def _remove_points(context: WorkerContext, document_id: str, revisions: li
 
 
 async def fail_as_poison(context: WorkerContext, lease: Lease) -> bool:
-    """Fail a document that was claimed once too often; this claim does not count as an attempt."""
+    """Fail a document that was claimed too often; this claim does not count as an attempt."""
     return await fail(context, lease, POISON, attempt=lease.attempt - 1)
 
 
@@ -177,10 +172,7 @@ async def fail(context: WorkerContext, lease: Lease, failure: dict[str, str], *,
 
 
 async def _remove_unshown_points(context: WorkerContext, lease: Lease) -> None:
-    """Remove the points of a failed attempt: no search shows them, but they crowd out others.
-
-    Only while the lease certainly holds: afterwards the points may be another worker's.
-    """
+    """Remove the points of a failed attempt, which crowd out others; later they may be another worker's."""
     seconds = context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
         if not await leases.renew(work, [lease], seconds=seconds):
@@ -209,7 +201,6 @@ async def _record_parse_failure(context: WorkerContext, lease: Lease, failure: P
 
 
 def _outage_count(document: Document) -> int:
-    """How many attempts in a row ended in an outage."""
     return int((document.failure or {}).get("tries", "0"))
 
 

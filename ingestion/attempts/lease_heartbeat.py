@@ -1,4 +1,4 @@
-"""Renewal of a lease while work goes on."""
+"""Periodic renewal of a lease."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -12,14 +12,7 @@ T = TypeVar("T")
 async def renew_while(
     work: Coroutine[None, None, T], renew: Callable[[], Awaitable[bool]], *, seconds: float, lost: type[Exception]
 ) -> T:
-    """Run ``work`` and renew its lease meanwhile; cancel it once the lease is lost.
-
-    Args:
-        work: also cancelled when this call is.
-        renew: False when the lease is lost.
-        seconds: the life of the lease.
-        lost: raised when the lease is lost.
-    """
+    """Run ``work`` and renew its lease; cancel it and raise ``lost`` once ``renew`` returns False."""
     task = asyncio.create_task(work)
     try:
         while not task.done():

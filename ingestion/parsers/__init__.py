@@ -1,7 +1,7 @@
 """The registry of document formats: one line per format, one module per parser.
 
-Modules are named, not imported, so that the API can detect types without loading any library.
-``README.md`` says how to add a format.
+Modules are named, not imported, so that the API can detect types without loading any library. ``README.md`` says how
+to add a format.
 """
 
 import re
@@ -25,10 +25,10 @@ class Family:
     """Formats whose files start alike.
 
     Attributes:
-        name: The word for it in error details.
+        name: For error details.
         magic: How every file starts; None for text.
-        encrypted_as: Name of the family that files behind a password belong to.
-        preflight: Function of ``preflight`` that an upload passes first.
+        encrypted_as: Family of password-protected files.
+        preflight: Function of ``preflight`` that checks an upload.
         is_recognised: Whether a file may hold pictures that are read by text recognition.
     """
 
@@ -46,7 +46,7 @@ OLE = Family("ole", re.compile(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
 RTF = Family("rtf", re.compile(rb"\{\\rtf"))
 IMAGE = Family(
     "image",
-    # Of BMP, two letters alone would take a text that begins with them.
+    # BMP's two letters alone would match texts that begin with them.
     re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II\*\x00|MM\x00\*|RIFF.{4}WEBP|BM.{4}\x00{4}", re.DOTALL),
     preflight="check_image",
     is_recognised=True,
@@ -59,12 +59,11 @@ class Format:
     """One format a document may have.
 
     Attributes:
-        file_type: Short label shown to people; source code shows its language instead.
+        file_type: Short label for people; source code shows its language instead.
         module: The module of this package whose ``parse(path, limits)`` reads it.
-        family: What the bytes must look like.
-        endings: Of file names, in lower case, parted by blanks.
-        mark: What tells it from others of its family, as far as it stands in a file's head.
-        check: Function of ``preflight`` that an upload passes first, in place of the family's.
+        endings: Of file names, in lower case, separated by blanks.
+        mark: Bytes in a file's head that distinguish it from others of its family.
+        check: Function of ``preflight`` in place of the family's.
         has_parts: Whether it has parts with encodings of their own.
     """
 
@@ -79,12 +78,11 @@ class Format:
 
     @property
     def suffixes(self) -> frozenset[str]:
-        """Endings of file names, with the dot."""
         return frozenset(f".{ending}" for ending in self.endings.split())
 
     @property
     def preflight(self) -> str | None:
-        """Name of the check that an upload passes first."""
+        """Name of the check of an upload."""
         return self.check or self.family.preflight
 
 
@@ -190,13 +188,7 @@ def parser_for(media_type: str) -> Parse:
 
 
 def run_preflight(media_type: str, file: IO[bytes], limits: ParseLimits) -> None:
-    """Refuse an upload of a registered media type by what it says of its own size.
-
-    The first call loads Pillow: not for the event loop.
-
-    Raises:
-        ArchiveLimits, TextTooLarge, ImageTooLarge: It is beyond a limit.
-    """
+    """Refuse an upload whose declared size is beyond a limit; loads Pillow: not for the event loop."""
     name = PARSERS[media_type].preflight
     if name is not None:
         check = cast("Preflight", getattr(import_module(f"{__name__}.preflight"), name))

@@ -19,7 +19,6 @@ class DocumentBuilder:
         self._length = 0
 
     def __len__(self) -> int:
-        """Number of elements so far."""
         return len(self._elements)
 
     @property
@@ -28,7 +27,6 @@ class DocumentBuilder:
         return any(element.kind != "heading" for element in self._elements)
 
     def extend(self, other: "DocumentBuilder") -> None:
-        """Append the blocks of another builder."""
         for element in other._elements:
             self.add(
                 element.kind, element.text, level=element.level, page=element.page, later_pages=element.later_pages
@@ -40,14 +38,14 @@ class DocumentBuilder:
         """Append one block; a block without visible text is left out.
 
         Args:
-            text: What it says, not yet clean.
+            text: Not yet clean.
             level: Of a heading or a list item.
-            later_pages: Where in ``text`` the pages after that begin.
+            later_pages: Offsets in ``text`` of the pages after ``page``.
 
         Raises:
             ParseFailure: ``output_too_large`` or ``too_complex``.
         """
-        given, text = text, clean(text)
+        raw, text = text, clean(text)
         text = text.rstrip().strip("\n") if kind == "code" else text.strip()
         if not text or text.isspace():
             return
@@ -57,12 +55,11 @@ class DocumentBuilder:
             raise ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
         if len(self._elements) >= self._limits.elements:
             raise ParseFailure(FailureReason.TOO_COMPLEX)
-        later = tuple(_clean_offsets(given, text, later_pages))
+        later = tuple(_clean_offsets(raw, text, later_pages))
         self._elements.append(Element(kind, text, min(level, _MAX_LEVEL), page, start, end, later))
         self._length = end
 
     def add_table(self, rows: Iterable[Iterable[str]], *, page: int | None = None) -> None:
-        """Append a table; cells are set on one line each and rows without text left out."""
         self.add("table", table_text(rows), page=page)
 
     def finish(
@@ -73,11 +70,7 @@ class DocumentBuilder:
         pages: int | None = None,
         warnings: tuple[str, ...] = (),
     ) -> ParsedDocument:
-        """The document.
-
-        Raises:
-            ParseFailure: ``empty_text`` when no element was added: nothing is never a document.
-        """
+        """The document; ParseFailure ``empty_text`` without elements."""
         if not self._elements:
             raise ParseFailure(FailureReason.EMPTY_TEXT)
         text = SEPARATOR.join(element.text for element in self._elements)
@@ -85,7 +78,7 @@ class DocumentBuilder:
 
 
 def table_text(rows: Iterable[Iterable[str]]) -> str:
-    """A table's text: one row a line, rows without text left out."""
+    """A table's text, one row a line; rows without text are left out."""
     return "\n".join(filter(None, map(table_row, rows)))
 
 
@@ -95,14 +88,14 @@ def table_row(cells: Iterable[str]) -> str:
     return " | ".join(texts).rstrip() if any(texts) else ""
 
 
-def _clean_offsets(given: str, text: str, pages: LaterPages) -> Iterator[tuple[int, int]]:
-    """Where pages begin in ``text``, which is left of the given one when it is clean."""
+def _clean_offsets(raw: str, text: str, pages: LaterPages) -> Iterator[tuple[int, int]]:
+    """Page offsets in ``text``, the cleaned form of ``raw``."""
     if not pages:
         return
-    cleaned = clean(given)
+    cleaned = clean(raw)
     place, offset = 0, -(len(cleaned) - len(cleaned.lstrip()))
     for begin, page in pages:
-        offset += len(clean(given[place:begin]))
+        offset += len(clean(raw[place:begin]))
         place = begin
         if offset < len(text):
             yield max(0, offset), page

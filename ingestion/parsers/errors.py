@@ -1,11 +1,11 @@
-"""Why a document could not be read: one reason per fact, with words for the person who sent it."""
+"""Reasons why a document could not be read, with messages for people."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class FailureReason(StrEnum):
-    """The closed set of reasons that end in a document's status."""
+    """The closed set of reasons in a document's status."""
 
     ARCHIVE_LIMITS = "archive_limits"
     CORRUPT_FILE = "corrupt_file"
@@ -140,9 +140,8 @@ class ParseFailure(Exception):
     """A document that could not be read.
 
     Attributes:
-        message: Why, for people; never holds document or exception text.
-        next_action: What the person can do.
-        retryable: Whether the same bytes may succeed at a second try.
+        message: For people; never holds document or exception text.
+        retryable: Whether a second try of the same bytes may succeed.
         detail: A word for the log (a signal or an exception's class), never document text.
     """
 

@@ -1,4 +1,4 @@
-"""Which kind of document a file is, by its name and its first bytes together.
+"""Detection of a document's type by its name and its first bytes together.
 
 Pure and light: the API calls it before it accepts an upload, no parser library is imported.
 """
@@ -25,8 +25,7 @@ _BY_NAME = {
     "dockerfile": ".sh",
     "makefile": ".sh",
 }
-# Beginnings of files that are never text and that no parser reads; the value is the word for the
-# details.
+# Signatures of files that are never text and that no parser reads; the value is the word for the details.
 _FOREIGN = (
     (b"\x1f\x8b", "gzip"),
     (b"\xfd7zXZ\x00", "xz"),
@@ -43,7 +42,7 @@ _FOREIGN = (
 )
 _READABLE = frozenset(family.name for family in FAMILIES)
 _MARKS = {form.file_type: form.mark for form in FORMATS if form.mark}
-# The part that all Office Open XML has, and the one that says what OpenDocument and e-books are.
+# The part of all Office Open XML files, and the one that identifies OpenDocument and e-books.
 _OFFICE_PART, _KIND_PART = "[Content_Types].xml", "mimetype"
 _LONGEST_KIND = 100
 _ENCRYPTED = 0x1
@@ -62,11 +61,11 @@ _AS_DOCUMENT = {
 
 @dataclass(frozen=True, slots=True)
 class DetectedType:
-    """A kind of document: the registry's key and the label people see.
+    """A type of document.
 
     Attributes:
         name: Media type, a key of ``ingestion.parsers.PARSERS``.
-        file_type: "markdown", "pdf", ..., or the language of source code.
+        file_type: The label for people: "markdown", "pdf", ..., or the language of source code.
     """
 
     name: str
@@ -74,16 +73,12 @@ class DetectedType:
 
 
 def detect_type(name: str, head: bytes, size: int) -> DetectedType:
-    """The kind of an uploaded file.
-
-    Args:
-        name: File name as sent; only its ending counts.
-        size: Length of the whole file.
+    """The type of an uploaded file; only the ending of its name counts.
 
     Raises:
         EmptyFile: No bytes, or blanks only.
         UnsupportedFileType: No parser for this ending, or bytes no parser can read.
-        FileTypeMismatch: The bytes are of another kind than the ending says.
+        FileTypeMismatch: The bytes are of another type than the ending says.
         TextRecognitionMissing: A picture, and recognition is not installed.
     """
     suffix = _suffix(name)
@@ -104,11 +99,7 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
 
 
 def refuse_document_by_name(name: str) -> None:
-    """Refuse by its name what is a document itself, though a zip container.
-
-    Raises:
-        UnsupportedFileType: It is an Office document or an e-book.
-    """
+    """Raise UnsupportedFileType for the name of an Office document or e-book, which are zip containers too."""
     suffix = _suffix(name)
     form = _BY_SUFFIX.get(suffix)
     if form is not None and form.family is ZIP:
@@ -116,12 +107,7 @@ def refuse_document_by_name(name: str) -> None:
 
 
 def refuse_document_by_parts(name: str, archive: ZipFile) -> None:
-    """Refuse by its parts what is a document itself, whatever its name.
-
-    Raises:
-        FileTypeMismatch: It is an Office document or an e-book.
-        BadZipFile: It is damaged; ``zipfile`` raises others, too.
-    """
+    """Raise FileTypeMismatch for the parts of an Office document or e-book; ``zipfile`` raises BadZipFile and others."""
     kind = _document_kind(archive)
     if kind is not None:
         raise FileTypeMismatch(extension=_suffix(name), detected=kind, **_AS_DOCUMENT)
@@ -137,7 +123,7 @@ def _document_kind(archive: ZipFile) -> str | None:
             return next((kind for kind, mark in _MARKS.items() if mark in text), None)
     if _OFFICE_PART not in parts:
         return None
-    # Papers of somebody may lie in a folder of such a name: the other part tells them apart.
+    # An ordinary archive may have a folder of such a name: the other part distinguishes them.
     folders = {f"{path.split('/')[0]}/".encode() for path in parts}
     return next((kind for kind, mark in _MARKS.items() if mark in folders), None)
 
@@ -169,14 +155,13 @@ def _check_text(suffix: str, head: bytes, content: str) -> None:
 
 
 def _is_binary(head: bytes, *, most: float) -> bool:
-    """Whether control codes other than NUL are more than text has, in any encoding."""
     if byte_order_mark(head) is not None:
         return False
     return control_share(head.replace(b"\x00", b"")) > most and wide_form(head) is None
 
 
 def _check_binary(form: Format, content: str, head: bytes) -> None:
-    # Of a file behind a password, its parser says so.
+    # Password-protected files are reported by their parser.
     if content not in (form.family.name, form.family.encrypted_as):
         raise FileTypeMismatch(extension=f".{form.file_type}", detected=content)
     others = (mark for kind, mark in _MARKS.items() if kind != form.file_type)

@@ -1,23 +1,19 @@
-"""How much of anything one document may use while it is read."""
+"""Bounds on the resources of one parse."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """Bounds on one document; what exceeds one ends in a ``ParseFailure`` that names it.
+    """Bounds on one document; exceeding one raises a ``ParseFailure`` that names it.
 
     Attributes:
         seconds: Wall-clock time of one parse; of processor time it may use nine tenths of it.
         memory_bytes: Memory the child may take beside what it has at rest.
-        output_characters: Length of the canonical text.
-        pages: Pages of a paged document.
-        archive_entries: Members of a zip container.
-        archive_bytes: Bytes all members unpack to.
-        part_bytes: Bytes of one XML part that is read.
-        recognition_seconds: Wall-clock time beside ``seconds`` for reading the pictures of a document.
+        archive_bytes: Unpacked bytes of all members.
+        part_bytes: Unpacked bytes of one XML part.
+        recognition_seconds: Additional wall-clock time for reading the pictures of a document.
         picture_seconds: Processor time for reading one of them.
-        image_pixels: Pixels of one picture.
     """
 
     seconds: float = 60

@@ -1,4 +1,4 @@
-"""What every parser returns: a document as typed elements over one canonical plain text."""
+"""The parsed document: typed elements over one canonical plain text."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,15 +18,12 @@ class Element:
     """One block of a document.
 
     Attributes:
-        kind: What the block is. A table's text has one row per line, header first, its cells
-            joined by ``" | "``.
-        text: The block's text, never empty, without control characters.
+        kind: A table's text has one row per line, header first, its cells joined by ``" | "``.
+        text: Never empty, without control characters.
         level: Depth of a heading (1 to 9) or of a list item (from 1); otherwise 0.
         page: Page the block starts on, from 1; None where the format has no pages.
         char_start: Offset of the text in ``ParsedDocument.text``.
-        char_end: Offset behind its last character.
-        later_pages: Of a block that goes on over pages: where in ``text`` the pages after ``page``
-            begin.
+        later_pages: Of a block over several pages: offsets in ``text`` of the pages after ``page``.
     """
 
     kind: Kind
@@ -45,10 +42,10 @@ class ParsedDocument:
     Attributes:
         elements: The blocks in reading order; ``text[e.char_start:e.char_end] == e.text``.
         text: The canonical plain text: the elements' texts joined by blank lines.
-        encoding: Encoding the bytes were read with; None for formats that say it themselves.
+        encoding: Encoding the bytes were read with; None for formats that define it.
         encoding_confidence: 0 to 1; None together with ``encoding``.
-        pages: Number of pages; None where the format has none.
-        warnings: Codes of what may be wrong with the text (``encoding``, ``no_text_layer``, ...).
+        pages: None where the format has none.
+        warnings: Codes of possible faults of the text (``encoding``, ``no_text_layer``, ...).
     """
 
     elements: tuple[Element, ...]

@@ -1,4 +1,4 @@
-"""Checks of an upload by what it says of its own size, before any of it is stored."""
+"""Checks of an upload by its declared size, before it is stored."""
 
 import codecs
 import errno
@@ -25,22 +25,18 @@ _LONGEST_COMMENT = 65_535
 # Names of some hundred bytes each; a directory is read into memory as a whole.
 _DIRECTORY_BYTES = 4 * 2**20
 _LARGE_COUNT, _LARGE_SIZE = 2**16 - 1, 2**32 - 1
-# What bad bytes raise: bzip2 gives no number, a place before the file's start is no argument. Any
-# other is about a disk.
+# OSErrors of bad bytes: bzip2's has no number, an offset before the file's start is EINVAL. Others are about a disk.
 ERRNO_OF_DAMAGE = (None, errno.EINVAL)
 
 
 def check_container(file: IO[bytes], limits: ParseLimits) -> None:
-    """Refuse an Office document or e-book that says itself that it unpacks to too much.
+    """Refuse an Office document or e-book that declares too large an unpacked size.
 
-    One that is damaged passes, or that lies: reading it fails, with a reason of its own.
-
-    Args:
-        file: the uploaded bytes; where it stands afterwards is not said.
-        limits: bounds of ``archive_entries`` and ``archive_bytes``.
+    A damaged one passes, or a wrong declaration: reading it fails, with a reason of its own. The file's position is
+    undefined afterwards.
 
     Raises:
-        ArchiveLimits: it does.
+        ArchiveLimits: more than ``archive_entries`` or ``archive_bytes``.
     """
     try:
         entries, directory = _read_directory_size(file)
@@ -61,17 +57,11 @@ def check_container(file: IO[bytes], limits: ParseLimits) -> None:
 
 
 def check_directory(file: IO[bytes], limits: ParseLimits) -> None:
-    """Look at the number of entries and the size of the directory before it is read.
-
-    Raises:
-        ArchiveLimits: the archive says itself that it has too many, or needs large numbers.
-        BadZipFile: it has no end.
-    """
+    """Check a directory before it is read; ArchiveLimits (Zip64 too), or BadZipFile without an end record."""
     _check_directory_size(*_read_directory_size(file), limits)
 
 
 def _read_directory_size(file: IO[bytes]) -> tuple[int, int]:
-    """The number of entries and the bytes of the directory, as the archive's end says."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _LONGEST_COMMENT - _END.size))
     tail = file.read()
@@ -101,21 +91,18 @@ def limits_error(limits: ParseLimits) -> ArchiveLimits:
     return ArchiveLimits(max_files=limits.archive_entries, max_bytes=limits.archive_bytes, max_ratio=MAX_RATIO)
 
 
-# Its characters are gone through in about a millisecond, while nobody else is served.
+# Checked in about a millisecond on the event loop.
 _BLOCK_BYTES = 2**16
 
 
 def check_text(file: IO[bytes], limits: ParseLimits) -> None:
-    """Refuse a text that has more characters than a document may have.
+    """Refuse a text that certainly has too many characters; the file's position is undefined afterwards.
 
-    Only what is certain is refused: blanks and controls, which reading may leave out, don't count,
-    and a text in another encoding than UTF-8 passes; reading it ends with ``output_too_large`` then.
-
-    Args:
-        file: The uploaded bytes; where it stands afterwards is not said.
+    Blanks and controls, which reading may leave out, don't count, and a text in another encoding than UTF-8 passes;
+    reading it ends with ``output_too_large`` then.
 
     Raises:
-        TextTooLarge: It has.
+        TextTooLarge: It has too many.
         OSError: The disk that it lies on can't be read.
     """
     # No character is less than a byte.
@@ -133,27 +120,22 @@ def check_text(file: IO[bytes], limits: ParseLimits) -> None:
         return
 
 
-# WebP is not among them: its header is read by a library in C, which belongs in the sandbox.
+# Not WebP: its header is read by a C library, which belongs in the sandbox.
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
-# Headers stand in front, after a camera's remarks; a whole file may be made of remarks that take
-# seconds to go through.
+# Headers come first, after a camera's metadata; a file of only metadata could take seconds.
 _HEAD_BYTES = 256 * 1024
 DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, StructError)
 """What bad bytes raise in Pillow, those of a header that is not over among them."""
 
 
 def check_image(file: IO[bytes], limits: ParseLimits) -> None:
-    """Refuse a picture that says itself that it has too many pixels.
+    """Refuse a picture that declares too many pixels; the file's position is undefined afterwards.
 
-    One that is damaged passes, or whose size stands further behind: reading it fails in the
-    sandbox, with a reason of its own.
-
-    Args:
-        file: The uploaded bytes; where it stands afterwards is not said.
-        limits: Bound of ``image_pixels``.
+    A damaged one passes, or one with its size further behind: reading it fails in the sandbox, with a reason of its
+    own.
 
     Raises:
-        ImageTooLarge: It has.
+        ImageTooLarge: more than ``image_pixels``.
         OSError: The disk that it lies on can't be read.
     """
     file.seek(0)
@@ -170,5 +152,5 @@ def check_image(file: IO[bytes], limits: ParseLimits) -> None:
 
 
 def has_too_many_pixels(image: Image.Image, limits: ParseLimits) -> bool:
-    """Whether an opened picture has more than may be decoded."""
+    """Whether an opened picture has more pixels than may be decoded."""
     return image.width * image.height > limits.image_pixels

@@ -1,12 +1,12 @@
-"""Tables with merged cells: every cell in its column, and rows that say what they are about."""
+"""Tables with merged cells: all cells by column, merged labels repeated in each row."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# A label that rows share is short; what is longer is said once.
+# Shared labels are short; longer ones are not repeated.
 _LONGEST_LABEL = 200
-# A few bytes of markup must not become a flood: columns of one cell, columns that reach down at a
-# time, and characters of all labels that are repeated in one table.
+# Bounds against a few bytes of markup that become a flood: columns of one cell, concurrent row spans, and characters
+# of repeated labels in one table.
 _MOST_COLUMNS = 100
 _MOST_HANGING = 100
 _MOST_REPEATED = 1_000_000
@@ -14,11 +14,7 @@ _MOST_REPEATED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell as a format gives it.
-
-    Attributes:
-        continues: Whether it is the lower part of the cell above it.
-    """
+    """A cell in a format's own terms; ``continues`` marks the lower part of the cell above it."""
 
     text: str
     columns: int = 1
@@ -29,8 +25,8 @@ class TableCell:
 def spread_merged_cells(rows: Iterable[Iterable[TableCell]]) -> Iterator[list[str]]:
     """The texts of rows by column.
 
-    A cell over several columns stands in the first of them, the others are blank. One over several
-    rows stands in each of them, since a passage may begin at any.
+    A cell over several columns stands in the first of them, the others are blank. One over several rows is repeated in
+    each, since a passage may begin at any.
     """
     grid = _Grid()
     for row in rows:
@@ -38,19 +34,18 @@ def spread_merged_cells(rows: Iterable[Iterable[TableCell]]) -> Iterator[list[st
 
 
 class MergedLabels:
-    """What merged cells of a sheet say to the rows below their first one."""
+    """Labels of a sheet's merged cells for the rows below their first one."""
 
     def __init__(self) -> None:
         self._hanging: dict[int, tuple[int, str]] = {}
         self._repeats = _RepeatBudget()
 
     def hang(self, column: int, last: int, text: str) -> None:
-        """Note a cell that reaches down to row ``last``."""
         if len(self._hanging) < _MOST_HANGING:
             self._hanging[column] = (last, text)
 
     def write(self, number: int, cells: dict[int, str]) -> None:
-        """Write them into a row that has text of its own, where it is blank."""
+        """Write the labels into the blank cells of a row that has text."""
         for column, (last, text) in list(self._hanging.items()):
             if last < number:
                 del self._hanging[column]
@@ -59,8 +54,6 @@ class MergedLabels:
 
 
 class _RepeatBudget:
-    """Bounds what is repeated in one table."""
-
     def __init__(self) -> None:
         self._room = _MOST_REPEATED
 
@@ -72,7 +65,7 @@ class _RepeatBudget:
 
 
 class _Grid:
-    """What of the rows above reaches down into the next one, by column."""
+    """The cells that reach down into the next row, by column."""
 
     def __init__(self) -> None:
         self._above: dict[int, str] = {}

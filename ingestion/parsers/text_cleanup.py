@@ -1,4 +1,4 @@
-"""Text hygiene shared by all parsers: what no later stage may ever meet."""
+"""Text cleaning shared by all parsers."""
 
 import re
 
@@ -18,9 +18,8 @@ _CJK_BREAK = re.compile(f"(?<=[{_CJK}])\n(?=[{_CJK}])")
 def clean(text: str) -> str:
     """The text with ``\\n`` as only line break and without characters that break stores.
 
-    Removed are control characters (NUL above all: PostgreSQL refuses it), lone surrogates and
-    non-characters; of stacked combining marks the first eight stay. Bidirectional controls stay:
-    they are stripped where text is shown.
+    Removed are control characters (NUL above all: PostgreSQL refuses it), lone surrogates and non-characters; of
+    stacked combining marks the first eight stay. Bidirectional controls stay: they are stripped on display.
     """
     text = _BREAKS.sub("\n", text)
     text = _FORBIDDEN.sub("", text)

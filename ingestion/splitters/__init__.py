@@ -14,7 +14,7 @@ def _no_windows(_text: str, _counter: TokenCounter) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SplitterEntry:
-    """A splitter, and the dense windows that it gives a passage whose text a person wrote."""
+    """A splitter, and its dense windows of an edited passage."""
 
     split: Splitter
     windows: Callable[[str, TokenCounter], tuple[str, ...]] = _no_windows

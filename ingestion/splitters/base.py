@@ -1,4 +1,4 @@
-"""What a splitter reads and what it gives: elements of a parsed document in, pieces out."""
+"""The protocol of splitters: parsed elements in, pieces out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,19 +8,14 @@ from kb_service.text.token_counter import TokenCounter
 
 
 class ElementSpan(Protocol):
-    """One element of a parsed document, in reading order; its span indexes the plain text.
-
-    The splitter reads ``kind`` ``heading``, ``table`` and ``code``; any other is running text.
-    """
+    """One element of a parsed document; splitters know ``heading``, ``table`` and ``code``, others are running text."""
 
     @property
-    def kind(self) -> str:
-        """What the element is."""
-        ...
+    def kind(self) -> str: ...
 
     @property
     def text(self) -> str:
-        """The element's own text; of a heading, what goes into the heading path."""
+        """The element's own text; of a heading, the text for the heading path."""
         ...
 
     @property
@@ -45,17 +40,15 @@ class ElementSpan(Protocol):
 
     @property
     def later_pages(self) -> Sequence[tuple[int, int]]:
-        """Where in ``text`` the pages after ``page`` begin, ascending: offset and page."""
+        """Offsets in ``text`` of the pages after ``page``, ascending, each with its page."""
         ...
 
 
 class ParsedText(Protocol):
-    """A parsed document: its canonical plain text and the elements that lie in it."""
+    """A parsed document: its canonical plain text and its elements."""
 
     @property
-    def text(self) -> str:
-        """The whole plain text."""
-        ...
+    def text(self) -> str: ...
 
     @property
     def elements(self) -> Sequence[ElementSpan]:
@@ -73,11 +66,8 @@ CHARACTERS_PER_TOKEN = 16
 
 @dataclass(frozen=True, slots=True)
 class SplitSizes:
-    """Sizes of a knowledge base's pieces in tokens of its encoder.
-
-    Raises:
-        ValueError: chunk_size below ``SMALLEST_CHUNK``, or chunk_overlap negative or not below
-            chunk_size.
+    """Sizes of pieces in tokens; ValueError below ``SMALLEST_CHUNK`` or for an overlap outside 0 to ``chunk_size`` -
+    1.
     """
 
     chunk_size: int = 500
@@ -92,21 +82,20 @@ class SplitSizes:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A passage of a document, as it is indexed and cited.
+    """A passage of a document, the unit of the index and of citations.
 
-    ``text`` is ``parsed.text[char_start:char_end]``. One exception: a later piece of a table
-    that was cut by rows has the table's header rows and a line feed in front of that slice.
+    ``text`` is ``parsed.text[char_start:char_end]``, except for a later piece of a table that was cut by rows: it has
+    the table's header rows and a line feed in front of that slice.
 
     Attributes:
-        heading_path: the headings above the passage, outermost first; of small sections that
-            share a piece, the headings they have in common.
-        page: page the passage starts on; of a table's later piece, the one of its first row
-            below the header.
-        token_count: tokens of ``text`` as the counter counts them, or a few more where a word
-            had to be cut; never above the size asked for.
+        heading_path: the headings above the passage, outermost first; of small sections that share a piece, their
+            common headings.
+        page: page the passage starts on; of a table's later piece, that of its first row below the header.
+        token_count: tokens of ``text`` by the counter, or a few more where a word had to be cut; never above the
+            requested size.
         index: place among the document's pieces, from 0.
-        windows: parts of ``text``, in order and without overlap, whose dense vectors stand for
-            the passage's own; empty where the passage has a single vector.
+        windows: parts of ``text``, in order and without overlap, whose dense vectors stand for the passage's own;
+            empty where the passage has a single vector.
     """
 
     text: str
@@ -133,19 +122,14 @@ class Splitter(Protocol):
     - Time is linear in the text.
     """
 
-    def __call__(self, parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
-        """Yield the pieces in reading order."""
-        ...
+    def __call__(self, parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]: ...
 
 
 def indexed_text(piece: Piece, title: str) -> str:
-    """The text whose terms go into the sparse vector: title and headings in front.
+    """The text whose terms go into the sparse vector: title (blank for none) and headings in front.
 
-    The dense vector is made of ``piece.text`` alone. A heading that stands as a line
-    in the passage itself is not repeated.
-
-    Args:
-        title: the document's title; blank for none.
+    The dense vector is made of ``piece.text`` alone. A heading that stands as a line in the passage itself is not
+    repeated.
     """
     present = {line.strip() for line in piece.text.splitlines()}
     front = dict.fromkeys(part.strip() for part in (title, *piece.heading_path))

@@ -1,4 +1,4 @@
-"""Cuts a document into windows of a fixed number of tokens."""
+"""Splits a document into windows of a fixed number of tokens."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,11 +14,10 @@ from kb_service.text.token_counter import TokenCounter, characters
 def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
     """Cut a document into windows of ``chunk_size`` tokens that share ``chunk_overlap``.
 
-    Cuts stand at word borders (a Chinese character is a word), so a window may have a few tokens
-    less; a word of more tokens than a window is cut between characters. Sentences, paragraphs,
-    tables and headings are not looked at: a window's heading path is what its sections have in
-    common. The laws of ``Splitter`` hold; memory is bounded by the sections and one window of
-    the text.
+    Cuts are at word borders (a Chinese character is a word), so a window may have a few tokens less; a word of more
+    tokens than a window is cut between characters. Sentences, paragraphs, tables and headings are ignored: a window's
+    heading path is the common one of its sections. The laws of ``Splitter`` hold; memory is bounded by the sections
+    and one window of the text.
     """
     outline = SectionIndex(parsed)
     words = _words(parsed.text, sizes, counter)

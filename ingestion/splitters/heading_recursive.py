@@ -13,14 +13,12 @@ from kb_service.text.token_counter import TokenCounter
 
 @dataclass(slots=True)
 class _SmallSections:
-    """Small neighbouring sections that will share one piece."""
-
     path: HeadingPath
     depth: int
     units: list[TextUnit]
 
     def accepts(self, path: HeadingPath, units: Sequence[TextUnit], sizes: SplitSizes) -> bool:
-        """Whether a section is near enough (sibling, parent, child) and there is room for it."""
+        """Whether a section is a sibling, parent or child, and there is room for it."""
         tokens = sum(unit.tokens for unit in (*self.units, *units))
         return (
             len(common_path(self.path, path)) >= max(self.depth, len(path)) - 1
@@ -37,16 +35,12 @@ class _SmallSections:
 def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
     """Cut a document into pieces of at most ``sizes.chunk_size`` tokens, in reading order.
 
-    A piece never crosses into another heading's section, except that neighbouring sections of at
-    most a quarter of the size (siblings, or a parent and its children) share a piece up to the
-    size. A heading without a body joins its first sub-section. Within a section whole paragraphs
-    are packed; a longer one is cut into sentences, then clauses, words, characters. Code is cut
-    at blank lines, then lines; a table between rows, its header row repeated. Overlap is made of
-    whole sentences (or lines) and never crosses a section.
-
-    Laws: every piece has a token and at most ``chunk_size`` of them; every token of
-    ``parsed.text`` lies in the span of a piece; spans ascend; see ``Piece`` for how text and
-    span relate. Time is linear in the text, memory bounded by one window of it.
+    A piece never crosses into another heading's section, except that neighbouring sections of at most a quarter of the
+    size (siblings, or a parent and its children) share a piece up to the size. A heading without a body joins its
+    first sub-section. Within a section whole paragraphs are packed; a longer one is cut into sentences, then clauses,
+    words, characters. Code is cut at blank lines, then lines; a table between rows, its header row repeated. Overlap
+    is made of whole sentences (or lines) and never crosses a section. The laws of ``Splitter`` hold; memory is bounded
+    by one window of the text.
     """
     numbers = count()
     for path, units in _sectioned(parsed, sizes, counter):
@@ -57,7 +51,6 @@ def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> It
 def _sectioned(
     parsed: ParsedText, sizes: SplitSizes, counter: TokenCounter
 ) -> Iterator[tuple[HeadingPath, Iterable[TextUnit]]]:
-    """The sections' units under their heading paths, small sections joined."""
     tiny = sizes.chunk_size // 4
     small: _SmallSections | None = None
     for section in iterate_sections(parsed):

@@ -10,12 +10,11 @@ from kb_service.text.token_counter import TokenCounter
 
 
 def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
-    """Cut a document between its headings, of any level, and put nothing together.
+    """Cut a document at its headings, of any level, without joining sections.
 
-    Each section is a piece, however short; only a heading without a body of its own goes with its
-    first sub-section. A section of more than ``chunk_size`` tokens is cut like those of
-    ``heading_recursive``, overlap included. Works for every format that has headings. The laws
-    of ``Splitter`` hold.
+    Each section is a piece, however short; only a heading without a body of its own joins its first sub-section. A
+    section of more than ``chunk_size`` tokens is cut like those of ``heading_recursive``, overlap included. Works for
+    every format that has headings. The laws of ``Splitter`` hold.
     """
     numbers = count()
     for section in iterate_sections(parsed):

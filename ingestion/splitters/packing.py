@@ -16,7 +16,7 @@ def cut_blocks(
 
 
 def build_piece(text: str, path: tuple[str, ...], units: Sequence[TextUnit], index: int) -> Piece:
-    """The piece that neighbouring units make, a table's header row in front where one leads."""
+    """The piece of neighbouring units, with a table's header row in front where needed."""
     first, last = units[0], units[-1]
     passage = text[first.start : last.end]
     tokens = sum(unit.tokens for unit in units)
@@ -27,15 +27,12 @@ def build_piece(text: str, path: tuple[str, ...], units: Sequence[TextUnit], ind
 
 
 class _PieceBuffer:
-    """The piece that is being filled."""
-
     def __init__(self, sizes: SplitSizes) -> None:
         self._sizes = sizes
         self.units: list[TextUnit] = []
         self.tokens = 0
 
     def fits(self, units: Sequence[TextUnit]) -> bool:
-        """Whether units can follow those of a piece that is not empty."""
         tokens = self.tokens + sum(unit.tokens for unit in units)
         characters = units[-1].end - self.units[0].start
         size = self._sizes.chunk_size
@@ -48,10 +45,7 @@ class _PieceBuffer:
         self.tokens += unit.tokens
 
     def take(self, following: Sequence[TextUnit]) -> list[TextUnit]:
-        """Hand the piece over and start the next one with the overlap that leaves room.
-
-        ``following`` did not fit behind the piece, so the overlap is never all of it.
-        """
+        """Return the piece and start the next one with the overlap that fits with ``following``, never with all of it."""
         units = self.units
         self.units = _overlap(units, self._sizes.chunk_overlap)
         self.tokens = sum(unit.tokens for unit in self.units)
@@ -63,8 +57,8 @@ class _PieceBuffer:
 def pack(units: Iterable[TextUnit], sizes: SplitSizes) -> Iterator[list[TextUnit]]:
     """Fill pieces with units in order; each list is one piece, its overlap in front.
 
-    A paragraph that fits into a piece is not cut, unless the piece before it would stay below a
-    quarter of the size. Tables' rows are never carried over as overlap.
+    A paragraph that fits into a piece is not cut, unless the piece before it would stay below a quarter of the size.
+    Tables' rows never overlap.
     """
     current = _PieceBuffer(sizes)
     least = sizes.chunk_size // 4
@@ -80,7 +74,7 @@ def pack(units: Iterable[TextUnit], sizes: SplitSizes) -> Iterator[list[TextUnit
 
 
 def _paragraphs(units: Iterable[TextUnit], size: int) -> Iterator[list[TextUnit]]:
-    """Paragraphs of at most ``size`` tokens; the units of a longer one each for itself."""
+    """Paragraphs of at most ``size`` tokens; the units of a longer one individually."""
     paragraph: list[TextUnit] = []
     tokens = 0
     for unit in units:

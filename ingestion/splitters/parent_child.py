@@ -1,4 +1,4 @@
-"""Large pieces to read, each with small windows whose dense vectors find it."""
+"""Splits into large pieces to read, with small windows for dense search."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,10 +15,9 @@ WINDOW_TOKENS = 128
 def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
     """Cut a document like ``heading_recursive``, and each piece into dense windows.
 
-    A piece of more than ``WINDOW_TOKENS`` tokens gets windows of equal length, at most so long,
-    one behind the other, cut at word borders. It is shown, cited and found by its words as a
-    whole, and found by meaning through the best of its windows: so a piece may be longer than
-    what the encoder reads. The laws of ``Splitter`` hold.
+    A piece of more than ``WINDOW_TOKENS`` tokens gets consecutive windows of equal length, at most so long, cut at
+    word borders. It is shown, cited and found by its words as a whole, and found by meaning through the best of its
+    windows: so a piece may exceed the encoder's window. The laws of ``Splitter`` hold.
     """
     for piece in heading_recursive.split(parsed, sizes=sizes, counter=counter):
         yield replace(piece, windows=windows(piece.text, counter))

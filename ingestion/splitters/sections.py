@@ -1,4 +1,4 @@
-"""The sections of a parsed document: which blocks stand under which headings."""
+"""Sections of a parsed document: blocks under their headings."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -23,15 +23,11 @@ class HeadingSection:
 
     @property
     def has_body(self) -> bool:
-        """Whether there is more than headings."""
         return any(block.kind != "heading" for block in self.blocks)
 
 
 def iterate_sections(parsed: ParsedText) -> Iterator[HeadingSection]:
-    """The document's sections in reading order; their blocks tile the whole text.
-
-    A heading without a body of its own belongs to its first sub-section.
-    """
+    """The document's sections, whose blocks tile the text; a heading without a body joins its first sub-section."""
     section = HeadingSection(())
     levels: _Levels = []
     place = 0
@@ -55,13 +51,13 @@ def iterate_sections(parsed: ParsedText) -> Iterator[HeadingSection]:
 
 
 def common_path(path: HeadingPath, other: HeadingPath) -> HeadingPath:
-    """The headings that two paths share from the outermost on."""
+    """The common prefix of two heading paths."""
     pairs = zip(path, other, strict=False)
     return tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 class SectionIndex:
-    """Where sections and pages start, for pieces that know nothing of blocks or cross sections."""
+    """Where sections and pages start, for pieces that ignore blocks or cross sections."""
 
     def __init__(self, parsed: ParsedText) -> None:
         self.sections = list(iterate_sections(parsed))
@@ -70,7 +66,7 @@ class SectionIndex:
         self._block_starts = [block.start for block in self.blocks]
 
     def path(self, start: int, end: int) -> HeadingPath:
-        """The headings that all of ``text[start:end]`` stands under; the span is not empty."""
+        """The common headings of ``text[start:end]``; the span is not empty."""
         first = bisect_right(self._section_starts, start) - 1
         last = bisect_right(self._section_starts, end - 1)
         path = self.sections[first].path
@@ -79,7 +75,6 @@ class SectionIndex:
         return path
 
     def page(self, start: int) -> int | None:
-        """The page on which the element that holds this character has it."""
         return self.blocks[bisect_right(self._block_starts, start) - 1].page_at(start)
 
 

@@ -1,4 +1,4 @@
-"""Fills pieces with whole sentences, whatever paragraphs and sections they stand in."""
+"""Fills pieces with whole sentences across paragraphs and sections."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
@@ -13,14 +13,11 @@ from kb_service.text.token_counter import TokenCounter
 def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
     """Cut a document into pieces of about ``sizes.chunk_size`` tokens between sentences.
 
-    Pieces are as full as whole sentences allow, so they are even, and cross paragraphs and
-    headings. A sentence ends at ``. ! ? ;`` before a blank, at ``。！？；…`` with the closing
-    quotes behind it, at a blank line and at the end of an element; a line feed alone does not
-    end it. One that fits into a piece is never cut. Code is cut between lines, a table between
-    rows, its header row repeated. Overlap is made of whole sentences.
-
-    A piece that crosses sections has the headings they have in common. The laws of ``Splitter``
-    hold; memory is bounded by the sections and one window of the text.
+    Pieces are as full as whole sentences allow, so they are even, and cross paragraphs and headings; the heading path
+    is then the common one. A sentence ends at ``. ! ? ;`` before a blank, at ``。！？；…`` with the closing quotes behind
+    it, at a blank line and at the end of an element; a line feed alone does not end it. One that fits into a piece is
+    never cut. Code is cut between lines, a table between rows, its header row repeated. Overlap is made of whole
+    sentences. The laws of ``Splitter`` hold; memory is bounded by the sections and one window of the text.
     """
     outline = SectionIndex(parsed)
     sentences = _sentences(parsed.text, outline.blocks, sizes, counter)
@@ -30,7 +27,7 @@ def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> It
 
 
 def _sentences(text: str, blocks: Iterable[TextBlock], sizes: SplitSizes, counter: TokenCounter) -> Iterator[TextUnit]:
-    """The document's sentences, lines of code and rows, each ready to be packed by itself."""
+    """The document's sentences, lines of code and rows, each a unit to pack."""
     for block in blocks:
         units = cut_units(text, block, sizes=sizes, counter=counter)
         whole = units if block.kind in {"code", "table"} else _joined(text, units, sizes.chunk_size)
@@ -38,7 +35,7 @@ def _sentences(text: str, blocks: Iterable[TextBlock], sizes: SplitSizes, counte
 
 
 def _joined(text: str, units: Iterable[TextUnit], size: int) -> Iterator[TextUnit]:
-    """Lines put together again into the sentences that they are parts of, where those fit."""
+    """Rejoin lines into sentences where those fit."""
     parts: list[TextUnit] = []
     tokens, fits = 0, True
     for unit in units:
@@ -49,7 +46,7 @@ def _joined(text: str, units: Iterable[TextUnit], size: int) -> Iterator[TextUni
         tokens += unit.tokens
         fits = fits and tokens <= size and unit.end - parts[0].start <= max_characters(size)
         if not fits:
-            # Handed on at once: a text without any sentence end must not pile up here.
+            # Yielded at once: a text without any sentence end must not accumulate here.
             yield from parts[:-1]
             del parts[:-1]
     if parts:

@@ -1,4 +1,4 @@
-"""Cuts spans of a document into the smallest units a piece is packed from."""
+"""The smallest units of a document from which pieces are packed."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -13,8 +13,8 @@ from kb_service.text.token_counter import TokenCounter, Word, characters
 _SENTENCE_ENDS = frozenset(".!?;。！？；…｡")
 _CLOSINGS = "\"'”’)]」』）】》〉〕"
 _LONGEST_CLOSING = 16
-# Borders stand behind a sign or at a line feed: there the tokenizer ends a word as well, so that
-# units' token counts add up. The look-behind keeps a run of dots linear.
+# Borders are after a sign or at a line feed: there the tokenizer ends a word as well, so that units' token counts add
+# up. The look-behind keeps a run of dots linear.
 _BLANK_LINE = r"(?P<opens>\n[^\S\n]*\n\s*)"
 _ENGLISH_END = r"(?<![.!?;])[.!?;]++[\"'”’)\]]*+(?=\s)"
 _CHINESE_END = r"[。！？；…｡]+[”’」』）】》〉〕]*"
@@ -52,11 +52,7 @@ class TextUnit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """An element's kind, page and span, the span counted from the element before it.
-
-    Attributes:
-        later_pages: where in the document's text the pages after that begin, ascending.
-    """
+    """An element's kind, page and span, which starts at the end of the element before it; page offsets ascend."""
 
     kind: str
     start: int
@@ -65,7 +61,6 @@ class TextBlock:
     later_pages: tuple[tuple[int, int], ...] = ()
 
     def page_at(self, place: int) -> int | None:
-        """The page that a character of the block stands on."""
         if not self.later_pages:
             return self.page
         passed = bisect_right(self.later_pages, place, key=itemgetter(0))
@@ -78,7 +73,7 @@ def max_characters(tokens: int) -> int:
 
 
 def ends_sentence(text: str, end: int, following: int) -> bool:
-    """Whether a sentence ends where one unit ends and the ``following`` one starts."""
+    """Whether a sentence ends between two units, of which ``following`` starts the second."""
     tail = text[max(0, end - _LONGEST_CLOSING) : min(following, end + _LONGEST_CLOSING)]
     return tail.rstrip().rstrip(_CLOSINGS)[-1:] in _SENTENCE_ENDS
 
@@ -86,8 +81,8 @@ def ends_sentence(text: str, end: int, following: int) -> bool:
 def cut_units(text: str, block: TextBlock, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[TextUnit]:
     """Cut a block into units, each within ``sizes.chunk_size`` together with its lead.
 
-    Running text is cut into sentences, code into lines, a table into rows; what is still too
-    long at clauses, then words, then characters. Linear time; memory for one window of text.
+    Running text is cut into sentences, code into lines, a table into rows; longer ones at clauses, then words, then
+    characters. Linear time; memory for one window of text.
     """
     lead = _lead(text, block, sizes, counter)
     room = sizes.chunk_size - (lead.tokens if lead else 0)
@@ -164,6 +159,5 @@ def _small(text: str, words: list[Word], part: int) -> Iterator[Word]:
 
 
 def _indented(text: str, start: int) -> int:
-    """The start of a line of code, its indentation included."""
     line = text.rfind("\n", max(0, start - _DEEPEST_INDENT), start) + 1
     return line if line and text[line:start].isspace() else start

@@ -1,1 +1,1 @@
-"""The worker: documents and jobs, taken from SQL and the queue."""
+"""The worker: documents and jobs from SQL and the queue."""

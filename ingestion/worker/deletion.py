@@ -24,15 +24,15 @@ log = get_logger(__name__)
 _DOCUMENTS_AT_ONCE = 100
 _CHUNKS_AT_ONCE = 1000
 _MAX_SIBLING_CHUNKS = 100
-# On slow storage, files are deleted one by one: progress survives a job that is cut off.
+# Files are deleted one by one: progress survives a cancelled job on slow storage.
 _SIBLINGS_AT_ONCE = 10
 
 
 async def erase_document(context: WorkerContext, document_id: str) -> None:
-    """Erase a deleted document; while a worker still holds it, the reconciler comes back.
+    """Erase a deleted document; one in another worker's lease is left to the reconciler.
 
-    Small deleted documents of its knowledge base are erased with it: a request to the index and a
-    transaction cost as much for one as for all. Their own jobs then find nothing to do.
+    Small deleted documents of its knowledge base are erased with it: a request to the index and a transaction cost as
+    much for one as for all. Their own jobs then find nothing to do.
     """
     # A second job would choose the same siblings.
     async with context.erasing:
@@ -49,7 +49,6 @@ async def erase_document(context: WorkerContext, document_id: str) -> None:
 
 
 async def _try_erase_siblings(context: WorkerContext, deleted: Sequence["_DeletedDocument"]) -> None:
-    """Erase siblings; those that can't be erased are left to their own jobs."""
     try:
         await _erase_files_and_rows(context, deleted)
     except (AgentexError, OSError) as error:
@@ -66,17 +65,16 @@ def _small_siblings(document_id: str) -> tuple[ColumnElement[bool], ...]:
 
 
 async def erase_knowledge_base(context: WorkerContext, knowledge_base_id: str) -> None:
-    """Erase a deleted knowledge base: its documents first, its row when none is left.
-
-    Documents that a worker still holds are left for the next run.
+    """Erase a deleted knowledge base: its documents first, its row when none is left; leased ones wait for the next
+    run.
     """
     async with unit_of_work(context.database) as work:
         row = await work.session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is None:
             return
-        # An upload can pass the gate at the moment of the deletion and add its document after it.
+        # An upload may have passed the access check before the deletion and add its document after it.
         await knowledge_bases.delete_documents(work, knowledge_base_id)
-    # Before their points are deleted: nobody writes points of a free document any more.
+    # Before the deletion of points: unleased documents get no new ones.
     mine = col(Document.knowledge_base_id) == knowledge_base_id
     deleted = await _deleted_documents(context, mine)
     for number in range(1, row.last_generation + 1):
@@ -101,7 +99,6 @@ class _DeletedDocument(NamedTuple):
 async def _deleted_documents(
     context: WorkerContext, *which: ColumnElement[bool], limit: int | None = None
 ) -> list[_DeletedDocument]:
-    """The documents of a selection that are deleted and that no worker holds."""
     async with context.database.reading() as session:
         now = await database_now(session)
         columns: tuple[Any, ...] = (Document.id, Document.storage_key, Document.superseded_keys)

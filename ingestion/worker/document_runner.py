@@ -22,9 +22,8 @@ _MOST_REMEMBERED = 10_000
 class DocumentRunner:
     """Processes documents until it is stopped, several at a time.
 
-    The queue only wakes it: the next document is read from SQL. An owner with other documents in
-    process never gets the last free slot, so that a single document of somebody else need not wait
-    until one of theirs is done.
+    The queue only wakes it: the next document is read from SQL. An owner with other documents in process never gets
+    the last free slot, so that another owner's single document need not wait for them.
     """
 
     def __init__(self, context: WorkerContext) -> None:
@@ -36,7 +35,6 @@ class DocumentRunner:
         self._serial = 0
 
     async def run(self) -> None:
-        """Claim and start one document after the other."""
         while True:
             self._context.wake.clear()
             claimed = await self._try_claim() if len(self._tasks) < self._max_running else None
@@ -72,14 +70,14 @@ class DocumentRunner:
                 return None
             owners = {queued.owner_id for queued in allowed}
             # What other workers process matters only where several owners wait.
-            held = await scheduler.active_per_owner(session) if len(owners) > 1 else {}
-        following = scheduler.pick_next(allowed, held, self._last_served)
+            active_counts = await scheduler.active_per_owner(session) if len(owners) > 1 else {}
+        following = scheduler.pick_next(allowed, active_counts, self._last_served)
         if following is None:
             return None
         self._record_served(following.owner_id)
         claimed = await claim(self._context, following.document_id)
         if not claimed:
-            # Another worker was faster: there may be more.
+            # Another worker was faster: more documents may wait.
             self._context.wake.set()
             return None
         return claimed, following.owner_id

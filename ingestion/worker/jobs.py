@@ -1,4 +1,4 @@
-"""The worker's registry of jobs: a coroutine and one line each."""
+"""The worker's registry of jobs."""
 
 from collections.abc import Awaitable, Callable
 
@@ -21,16 +21,14 @@ async def _wake(context: WorkerContext, _payload: JobPayload) -> None:
 def _with_id(
     act: Callable[[WorkerContext, str], Awaitable[None]], key: str
 ) -> Callable[[WorkerContext, JobPayload], Awaitable[None]]:
-    """A job that calls ``act`` with the id that its payload has under ``key``."""
-
     async def run(context: WorkerContext, payload: JobPayload) -> None:
         await act(context, str(payload[key]))
 
     return run
 
 
-# Every part of the work has a limit of its own, and what is cut off here begins anew: this only
-# must be longer than several of the largest documents on a slow machine.
+# Each part of the work has its own limit, and a cancelled job starts again: this only must exceed several of the
+# largest documents on a slow machine.
 _INGEST_SECONDS = 24 * 3600
 
 JOBS: tuple[QueueJob, ...] = (

@@ -45,16 +45,12 @@ _QUEUE_RETRY_SECONDS = 0.5
 
 
 class QueueWorker(Worker):
-    """An ARQ worker that survives a Redis outage: waiting documents are found in SQL.
-
-    ARQ's own worker would end, and with it the work that is under way.
-    """
+    """An ARQ worker that survives a Redis outage, which would end ARQ's own and its work; documents wait in SQL."""
 
     _is_away = False
 
     @property
     def is_away(self) -> bool:
-        """Whether Redis did not answer last time."""
         return self._is_away
 
     async def _poll_iteration(self) -> None:
@@ -73,7 +69,7 @@ class QueueWorker(Worker):
 
 @asynccontextmanager
 async def open_worker_context(settings: Settings) -> AsyncGenerator[WorkerContext]:
-    """The connections that the jobs share, closed at the end."""
+    """The jobs' shared connections, closed at the end."""
     database, redis = open_database(settings), open_redis(settings)
     engine = EngineClient(settings.effective_engine_socket)
     context = WorkerContext(
@@ -104,7 +100,7 @@ def _runner(job: QueueJob, in_hand: RunningJobs) -> WorkerCoroutine:
             async with in_hand.track(str(arq_context["job_id"])):
                 await job.run(cast(WorkerContext, arq_context[_CONTEXT]), payload)
         except (AgentexError, OSError) as error:
-            # The reconciler requeues what is not done; an ARQ retry would add nothing.
+            # The reconciler requeues unfinished jobs; an ARQ retry would add nothing.
             log.warning("job.postponed", job=job.name, cause=type(error).__name__)
 
     return cast(WorkerCoroutine, run)
@@ -116,7 +112,7 @@ async def _run_safely(act: Callable[[], Awaitable[object]]) -> None:
         await act()
     except (AgentexError, RedisError, OSError) as error:
         log.warning("worker.part_unavailable", cause=type(error).__name__)
-    # A process edge: a worker without heart or reconciler would look well and lose documents.
+    # A process edge: a worker without heartbeat or reconciler would look healthy and lose documents.
     except Exception:
         log.exception("worker.round_failed")
 
@@ -128,7 +124,7 @@ async def _repeat(seconds: float, act: Callable[[], Awaitable[object]]) -> None:
 
 
 async def run_worker(settings: Settings) -> None:
-    """Run until SIGTERM; documents that do not finish in time are released."""
+    """Run until SIGTERM; unfinished documents are released."""
     async with open_worker_context(settings) as context:
         redis = open_redis(settings)
         in_hand = RunningJobs(redis)
@@ -177,8 +173,8 @@ async def _listen(context: WorkerContext, redis: Redis) -> None:
 
 
 async def _reconcile(context: WorkerContext) -> None:
-    # Jobs written before any worker ran, such as a first start's documents, have nobody else to
-    # push them: no grace period.
+    # No grace period: jobs written before any worker ran, such as a first start's documents, are pushed by nobody
+    # else.
     await _run_safely(lambda: context.queue.sweep(grace=timedelta(0)))
     await _repeat(context.settings.reconcile_seconds, lambda: _reconcile_once(context))
 

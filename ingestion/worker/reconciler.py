@@ -33,12 +33,8 @@ _GRACE = timedelta(seconds=3)
 
 
 async def requeue_lost(context: WorkerContext) -> int:
-    """Expire the leases of lost workers, and queue missing erase jobs again.
-
-    Waiting documents need no message: every worker polls for them in SQL.
-
-    Returns:
-        How many jobs were written.
+    """Expire lost workers' leases and requeue missing erase jobs, returning their number; waiting documents are polled
+    for.
     """
     await context.queue.sweep()
     await context.queue.release_abandoned()
@@ -53,7 +49,7 @@ async def requeue_lost(context: WorkerContext) -> int:
         try:
             await remove_orphan_points(context, document_id)
         except AgentexError as error:
-            # Its index is down: the next round retries it, and the others need not wait.
+            # Its index is down: retried in the next round, without delaying the others.
             log.warning("reconciler.not_cleared", document_id=document_id, code=error.code)
     if not (documents_deleted or knowledge_bases_deleted):
         return 0
@@ -61,7 +57,7 @@ async def requeue_lost(context: WorkerContext) -> int:
 
 
 def _deleted_before(moment: datetime) -> SelectOfScalar[str]:
-    """Documents deleted one by one: a deleted knowledge base takes its own along."""
+    """Documents deleted one by one: a deleted knowledge base erases its own."""
     return (
         select(Document.id)
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
@@ -73,7 +69,7 @@ async def _expire_leases(context: WorkerContext) -> None:
     async with context.database.reading() as session:
         steady = context.clock.is_steady(await database_now(session))
     if not steady:
-        # A clock was changed: living workers renew their leases before they are judged by it.
+        # A clock was changed: running workers must renew their leases first.
         return
     async with unit_of_work(context.database) as work:
         lost = await leases.expire_leases(work, WORKER_LOST)
@@ -107,10 +103,10 @@ _SHOWN = select(
 
 
 class OrphanSweep:
-    """Removes points and files that no row refers to; run it seldom.
+    """Removes points and files without a row; expensive, for rare runs.
 
-    A file is written before its row, so it is removed only when two sweeps in a row find no row.
-    Files whose names are no ids are left alone: a bucket may hold other things.
+    A file is written before its row, so it is removed only when two sweeps in a row find no row. Files whose names are
+    no ids are kept: a bucket may contain other things.
     """
 
     def __init__(self, context: WorkerContext) -> None:
@@ -118,11 +114,7 @@ class OrphanSweep:
         self._suspects: set[str] = set()
 
     async def run(self) -> tuple[int, int]:
-        """Sweep once.
-
-        Returns:
-            How many documents' points and how many files were removed.
-        """
+        """Sweep once; returns how many documents' points and how many files were removed."""
         indexed: list[tuple[VectorIndex, Sequence[IndexedDocument]]] = []
         for space in self._context.spaces.values():
             # An index that the engine could not open is swept later.
@@ -130,11 +122,11 @@ class OrphanSweep:
                 indexed.append((space.index, await space.index.documents()))
         stored = set(await self._context.store.keys())
         async with self._context.database.reading() as session:
-            shown = {id_: revisions for id_, *revisions in (await session.exec(_SHOWN)).all()}
+            needed_revisions = {id_: revisions for id_, *revisions in (await session.exec(_SHOWN)).all()}
             keys = await document_queries.storage_keys(session) | await transfers.pending_import_keys(session)
         points = 0
         for index, entries in indexed:
-            points += await _sweep_points(index, entries, shown)
+            points += await _sweep_points(index, entries, needed_revisions)
         unknown = {key for key in stored if is_id(key)} - keys
         files = unknown & self._suspects
         for key in files:
@@ -146,14 +138,10 @@ class OrphanSweep:
 
 
 async def _sweep_points(
-    index: VectorIndex, entries: Sequence[IndexedDocument], shown: Mapping[str, Collection[int | None]]
+    index: VectorIndex, entries: Sequence[IndexedDocument], needed_revisions: Mapping[str, Collection[int | None]]
 ) -> int:
-    """Remove the points of unknown documents and of revisions that nothing shows any more.
-
-    Args:
-        shown: by document id the revisions that are searched, wait for a cut-over or are made.
-    """
-    unknown = [entry for entry in entries if entry.revision not in shown.get(entry.document_id, ())]
+    """Remove the points of revisions that are not searched, waiting for a cut-over or being made."""
+    unknown = [entry for entry in entries if entry.revision not in needed_revisions.get(entry.document_id, ())]
     for entry in unknown:
         await index.delete_documents([entry.document_id], revisions=[entry.revision])
     return len({entry.document_id for entry in unknown})

@@ -1,1 +1,1 @@
-"""Encoders: what turns passages and queries into dense vectors."""
+"""Encoders of passages and queries as dense vectors."""

@@ -1,4 +1,4 @@
-"""Catalog of the embedding models that are known by name."""
+"""Catalog of the supported embedding models."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,7 @@ from core.errors.server import UnusableSetting
 from core.settings import Settings, get_settings
 from core.settings.embeddings import EmbeddingModelSetting
 
-# What a multilingual model is trusted with; fusion only asks whether a script is covered.
+# Languages assumed of a multilingual model; fusion only asks whether a script is covered.
 _MULTILINGUAL = frozenset({"ar", "de", "en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"})
 _ENGLISH = frozenset({"en"})
 _CHINESE = frozenset({"zh"})
@@ -16,18 +16,15 @@ _DEFAULT_WINDOW = 512
 
 @dataclass(frozen=True)
 class EmbeddingModel:
-    """What a model can do: the one entry that fusion, splitters, indexes and encoders read.
+    """A model's properties, as fusion, splitters, indexes and encoders read them.
 
     Args:
-        name: as knowledge bases name it.
-        dimension: length of its vectors.
         languages: ISO 639-1 codes it was trained for.
-        window_tokens: longest text it reads at once, its special tokens included.
-        query_prefix: what it was trained to see in front of a question.
-        passage_prefix: the same for a passage.
+        window_tokens: maximum input length, special tokens included.
+        query_prefix: the prefix of queries that it was trained with.
         served: whether this installation can run it.
-        source: where it comes from; None for the built-in one.
-        shortened: whether ``dimension`` is not the model's own, which an endpoint must be told.
+        source: None for the built-in model.
+        shortened: ``dimension`` is not the model's own and must be sent to an endpoint.
     """
 
     name: str
@@ -45,8 +42,8 @@ DEFAULT = EmbeddingModel("all-MiniLM-L6-v2", 384, _ENGLISH, 256, served=True)
 
 _BGE_EN = "Represent this sentence for searching relevant passages: "
 _BGE_ZH = "为这个句子生成表示以用于检索相关文章："
-# Names that seeds, clients and copied configuration ask for: known, so that the caller can go
-# on with the default and say so, where a misspelt name has to be refused.
+# Names in documentation, clients and copied configuration: known, so that callers can fall back to the default and
+# report it, while misspelt names are refused.
 _KNOWN = (
     EmbeddingModel("all-mpnet-base-v2", 768, _ENGLISH, 384),
     EmbeddingModel("bge-large-en-v1.5", 1024, _ENGLISH, 512, _BGE_EN),
@@ -65,23 +62,12 @@ _BY_NAME = {model.name.lower(): model for model in _KNOWN}
 
 
 def served_models(settings: Settings | None = None) -> list[EmbeddingModel]:
-    """The models this installation can run, the default first.
-
-    Args:
-        settings: name those beside the built-in one; by default this process's.
-
-    Raises:
-        UnusableSetting: ``AGENTEX_EMBEDDING_MODELS`` leaves out what nobody else knows.
-    """
+    """The models this installation can run, the default first; by default of this process's settings."""
     return [DEFAULT, *(_configured(entry) for entry in (settings or get_settings()).embedding_models)]
 
 
 def resolve(name: str) -> EmbeddingModel:
-    """The model of this name; case and an organisation in front (``BAAI/bge-m3``) do not matter.
-
-    Raises:
-        UnknownEmbeddingModel: Nobody knows this name; the details list the served ones.
-    """
+    """The model of this name; case and an organisation in front (``BAAI/bge-m3``) do not matter."""
     key = _key(name)
     ours = {model.name.lower(): model for model in served_models()}
     model = ours.get(key) or _BY_NAME.get(key)

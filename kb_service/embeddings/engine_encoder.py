@@ -14,10 +14,7 @@ from kb_service.engine_client.protocol import FLOAT32, INGEST_SECONDS, QUERY_SEC
 
 
 class EmbedRequest(WireMessage):
-    """Texts to encode; queries go first and are cut, passages are encoded whole.
-
-    Passages of different accounts get equal shares of the encoder.
-    """
+    """Texts to encode; queries are cut and have priority, passages are encoded whole and share time by account."""
 
     model: str
     account: str = ""
@@ -26,7 +23,6 @@ class EmbedRequest(WireMessage):
 
     @property
     def is_passage(self) -> bool:
-        """Whether the texts are to be indexed."""
         return self.role == "passage"
 
 
@@ -38,7 +34,7 @@ class EmbedReply(WireMessage):
 
 
 def pack_vectors(vectors: Vectors) -> EmbedReply:
-    """Put a matrix on the wire."""
+    """Serialise a matrix."""
     return EmbedReply(dimension=vectors.shape[1], data=vectors.astype(FLOAT32).tobytes())
 
 
@@ -48,17 +44,15 @@ def join_vectors(replies: Sequence[EmbedReply], dimension: int) -> Vectors:
     return np.frombuffer(data, dtype=FLOAT32).astype(np.float32).reshape(-1, dimension)
 
 
-# One request keeps the engine busy for about two seconds with the model that comes with Agentex, and
-# gives it enough texts to sort by length.
+# One request takes the built-in model about two seconds, and has enough texts to sort by length.
 _MOST_TEXTS = 256
-# A large model takes seconds for each passage, and several documents share its time: what goes into
-# a request is to be answered in a sixth of its time limit.
+# Large models take seconds per passage and are shared by documents: a request should take a sixth of its time limit.
 _FIRST_CHARACTERS = 48_000
 _REQUEST_SECONDS = INGEST_SECONDS / 6
 
 
 class EngineEncoder:
-    """An ``Encoder`` whose work is done by the engine process."""
+    """An ``Encoder`` that runs in the engine process."""
 
     def __init__(self, engine: EngineClient, model: EmbeddingModel) -> None:
         self._engine = engine
@@ -67,21 +61,18 @@ class EngineEncoder:
 
     @property
     def name(self) -> str:
-        """The model's name."""
         return self._model.name
 
     @property
     def dimension(self) -> int:
-        """Length of one vector."""
         return self._model.dimension
 
     @property
     def languages(self) -> frozenset[str]:
-        """ISO 639-1 codes the model was trained for."""
         return self._model.languages
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode questions, ahead of passages that wait; cut at the model's window."""
+        """Encode questions with priority over passages; cut at the model's window."""
         parts = [texts[at : at + _MOST_TEXTS] for at in range(0, len(texts), _MOST_TEXTS)]
         replies = [await self._embed(part, "query", QUERY_SECONDS) for part in parts]
         return join_vectors(replies, self.dimension)
@@ -109,7 +100,7 @@ class EngineEncoder:
             return reply
         finally:
             seconds = time.monotonic() - started
-            # Nothing is to be learnt from an engine that is away, or a caller who is gone.
+            # An absent engine or caller says nothing about the speed.
             if is_answered or seconds >= INGEST_SECONDS:
                 pace = sum(map(len, texts)) / max(seconds, 0.001)
                 self._characters = int(_REQUEST_SECONDS * pace)

@@ -1,4 +1,4 @@
-"""Factory of encoders and token counters, by where a model comes from."""
+"""Factory of encoders and token counters."""
 
 import httpx
 
@@ -11,26 +11,20 @@ from kb_service.text.token_counter import TokenCounter, token_counter
 
 
 def open_encoder(engine: EngineClient, model: EmbeddingModel = DEFAULT) -> Encoder:
-    """The encoder of a model that runs in the engine; the caller closes the engine's client."""
+    """An encoder in the engine; the caller closes the client."""
     return EngineEncoder(engine, model)
 
 
 def open_endpoint_encoder(http: httpx.AsyncClient, model: EmbeddingModel, counter: TokenCounter) -> Encoder:
-    """The encoder of a model behind an endpoint, which is asked without the engine.
-
-    Args:
-        http: the caller's, who closes it.
-        model: its source names the endpoint.
-        counter: see ``token_counter_for``.
-    """
+    """An encoder behind an endpoint, called without the engine; ``counter`` as of ``token_counter_for``."""
     return EndpointEncoder(model, http, counter)
 
 
 def token_counter_for(model: EmbeddingModel) -> TokenCounter:
-    """What counts a model's tokens: its own tokenizer where its folder has one.
+    """A model's token counter: its own tokenizer where its folder has one.
 
-    Otherwise the built-in model's: close for English, and a token a character for Chinese, which
-    no known tokenizer exceeds by much.
+    Otherwise the built-in model's: close for English, and a token a character for Chinese, which no known tokenizer
+    exceeds by much.
     """
     folder = model.source.path if model.source is not None else None
     if folder is not None and (folder.expanduser() / "tokenizer.json").is_file():

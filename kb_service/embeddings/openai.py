@@ -24,12 +24,12 @@ from kb_service.text.token_counter import TokenCounter, Word, characters
 
 _OK = 200
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-# About this request, not about the endpoint: sending it again can't help.
+# The request itself is refused: sending it again can't help.
 _HOPELESS = frozenset({400, 413, 422})
-# Endpoints refuse, or choke on, requests that are much larger.
+# Endpoints refuse or fail on much larger requests.
 _TOKENS_PER_REQUEST = 16_384
 _MAX_CHARACTERS = 100_000
-# Numbers as decimal text and some room for the frame around them.
+# Numbers as decimal text, and room for the JSON around them.
 _BYTES_PER_NUMBER = 32
 _BYTES_AROUND = 2**16
 _LONGEST_PAUSE = 30.0
@@ -38,7 +38,7 @@ _JITTER = random.SystemRandom()
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long to wait for one request, for all of its tries together, and how often to try."""
+    """Timeouts of one request and of all its tries, and their number."""
 
     request_seconds: float
     total_seconds: float
@@ -52,21 +52,18 @@ PASSAGE_RETRIES = RetryPolicy(request_seconds=60, total_seconds=180, attempts=6)
 
 @dataclass(frozen=True)
 class _Piece:
-    """Something to encode and the text (by position) that it is a part of."""
-
     text: int
     content: str
     tokens: int
 
 
 class EndpointEncoder:
-    """An ``Encoder`` that asks an endpoint; the HTTP client is the caller's.
+    """An ``Encoder`` behind an endpoint; the caller owns the HTTP client.
 
     Args:
         model: with a source of the kind ``endpoint``.
         client: follows no redirects, so that the key goes nowhere else.
-        counter: counts tokens to keep texts within the window; it may be another model's, so a
-            quarter of the window is left free.
+        counter: keeps texts within the window; it may be another model's, so a quarter of the window is left free.
     """
 
     def __init__(
@@ -89,35 +86,23 @@ class EndpointEncoder:
 
     @property
     def name(self) -> str:
-        """The model's name."""
         return self._model.name
 
     @property
     def dimension(self) -> int:
-        """Length of one vector."""
         return self._model.dimension
 
     @property
     def languages(self) -> frozenset[str]:
-        """ISO 639-1 codes the model was trained for."""
         return self._model.languages
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode questions; cut at the model's window.
-
-        Raises:
-            EmbeddingsUnavailable: no usable answer in time.
-            EmbeddingsRefused: the endpoint will not take such a text.
-            InvalidVector: the endpoint's vectors are not those of the settings.
-        """
+        """Encode questions; cut at the model's window."""
         pieces = await to_thread.run_sync(self._query_pieces, texts)
         return await self._embed(pieces, len(texts), self._queries)
 
     async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
-        """Encode passages; one longer than the model's window becomes the mean of equal pieces.
-
-        Raises: as ``embed_queries``.
-        """
+        """Encode passages; one longer than the model's window becomes the mean of equal pieces."""
         pieces = await to_thread.run_sync(self._passage_pieces, texts)
         return await self._embed(pieces, len(texts), self._passages)
 
@@ -190,7 +175,7 @@ class EndpointEncoder:
         raise unavailable(self._model, reason)
 
     def _pause_after(self, response: httpx.Response, pause: float) -> float:
-        """How long to wait before the next try; raises where there is no use in one."""
+        """Seconds until the next try; raises where a retry is pointless."""
         status = response.status_code
         if status in _HOPELESS:
             raise EmbeddingsRefused(model=self.name, reason=f"HTTP {status}")
@@ -212,7 +197,7 @@ class EndpointEncoder:
             headers=headers,
             timeout=seconds,
         )
-        # httpx's timeout is per read: an endpoint that drips must not hold a worker for ever.
+        # httpx's timeout is per read: a slowly dripping endpoint must not block a worker.
         async with asyncio.timeout(seconds):
             response = await self._client.send(request, stream=True)
             try:
@@ -240,7 +225,7 @@ def _utf8(text: str) -> str:
 
 
 class UnusableResponse(Exception):
-    """Bytes that are no whole answer: worth asking again."""
+    """A malformed answer; worth a retry."""
 
 
 class _Embedding(BaseModel):
@@ -253,12 +238,7 @@ class _EmbeddingsResponse(BaseModel):
 
 
 def request_body(model: EmbeddingModel, asked_for: str, texts: Sequence[str]) -> dict[str, object]:
-    """The body of a request.
-
-    Args:
-        model: its source may ask for shorter vectors than the model's own.
-        asked_for: the model's name at the endpoint.
-    """
+    """The body of a request; ``asked_for`` is the model's name at the endpoint."""
     body: dict[str, object] = {"model": asked_for, "input": list(texts), "encoding_format": "float"}
     if model.shortened:
         body["dimensions"] = model.dimension
@@ -266,12 +246,7 @@ def request_body(model: EmbeddingModel, asked_for: str, texts: Sequence[str]) ->
 
 
 def read_vectors(response: httpx.Response, model: EmbeddingModel, count: int) -> Vectors:
-    """The vectors of an answer, in the order of the texts, each of length 1.
-
-    Raises:
-        BadAnswer: no JSON of this shape, or not one vector for each text.
-        InvalidVector: vectors of another length, or numbers that are none.
-    """
+    """The vectors of an answer, in the order of the texts, each of length 1; UnusableResponse or InvalidVector."""
     try:
         rows = _EmbeddingsResponse.model_validate_json(response.content).data
         vectors = [_numbers(row.embedding) for row in rows]
@@ -292,11 +267,7 @@ def read_vectors(response: httpx.Response, model: EmbeddingModel, count: int) ->
 
 
 def normalise_rows(matrix: NDArray[np.float64], model: EmbeddingModel) -> Vectors:
-    """The rows scaled to length 1.
-
-    Raises:
-        InvalidVector: a row is all zeros or has a number that is not finite.
-    """
+    """The rows scaled to length 1; InvalidVector for a row of zeros or with a number that is not finite."""
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or (lengths == 0).any():
         raise InvalidVector(model=model.name, error="a vector is zero or not finite")
@@ -304,7 +275,7 @@ def normalise_rows(matrix: NDArray[np.float64], model: EmbeddingModel) -> Vector
 
 
 def unavailable(model: EmbeddingModel, reason: str) -> EmbeddingsUnavailable:
-    """The error of an endpoint that gives no usable answer."""
+    """The error of an endpoint without a usable answer."""
     return EmbeddingsUnavailable(model=model.name, reason=reason)
 
 
@@ -312,7 +283,7 @@ def _numbers(embedding: list[float] | str) -> NDArray[np.float64]:
     if isinstance(embedding, str):
         embedded = base64.b64decode(embedding, validate=True)
         return np.frombuffer(embedded, dtype=FLOAT32).astype(np.float64)
-    # In double precision: a number beyond single precision is refused, not made infinite.
+    # In double precision, so that numbers beyond single precision are refused, not made infinite.
     return np.asarray(embedding, dtype=np.float64)
 
 
@@ -328,12 +299,7 @@ def room_for_text(window_tokens: int, prefix: str, counter: TokenCounter) -> int
 
 
 def equal_pieces(text: str, room: int, counter: TokenCounter) -> list[str]:
-    """A text in as few pieces of about equal size as fit ``room`` tokens each; at least one.
-
-    Args:
-        text: any text; beyond ``MAX_PIECES`` pieces it is left out.
-        room: most tokens of a piece.
-    """
+    """A text in the fewest equal pieces of at most ``room`` tokens; text beyond ``MAX_PIECES`` is dropped."""
     words = [part for window in counter.windows(text) for word in window for part in _fine(text, word, room)]
     total = sum(word.tokens for word in words)
     if total <= room:
@@ -353,7 +319,7 @@ def equal_pieces(text: str, room: int, counter: TokenCounter) -> list[str]:
 
 
 def first_piece(text: str, room: int, counter: TokenCounter) -> str:
-    """The beginning of a text that fits ``room`` tokens."""
+    """The longest beginning of a text within ``room`` tokens."""
     words = [part for window in counter.windows(text) for word in window for part in _fine(text, word, room)]
     first = _first(words, room)
     return text if len(first) == len(words) else text[: first[-1].end] if first else ""

@@ -11,7 +11,7 @@ from kb_service.embeddings.minilm.runtime import choose_backend
 
 
 def main() -> None:
-    """Convert for this machine's CPU and say what was done."""
+    """Convert for this machine's CPU and print the result."""
     cache_dir = get_settings().cache_dir
     backend = choose_backend(detect_processor())
     folder = prepared_folder(cache_dir, backend)

@@ -1,4 +1,4 @@
-"""The protocol of encoders, wherever they run."""
+"""The protocol of encoders."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -14,7 +14,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """The model's name as the catalogue writes it, e.g. ``all-MiniLM-L6-v2``."""
+        """The model's name in the catalogue, e.g. ``all-MiniLM-L6-v2``."""
         ...
 
     @property
@@ -28,21 +28,9 @@ class Encoder(Protocol):
         ...
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode questions, before any passage that waits.
-
-        Raises:
-            EngineUnavailable: The engine or endpoint gave no answer.
-        """
+        """Encode questions with priority over passages; EngineUnavailable when nothing answers."""
         ...
 
     async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
-        """Encode text that is to be indexed.
-
-        Args:
-            account: for whom; those who wait at the same time get equal shares of an encoder that
-                is this server's.
-
-        Raises:
-            EngineUnavailable: The engine or endpoint gave no answer.
-        """
+        """Encode text that is to be indexed; accounts get equal shares of a local encoder."""
         ...

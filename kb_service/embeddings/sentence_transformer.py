@@ -1,8 +1,7 @@
-"""Any sentence-transformers model, run by torch in the engine."""
+"""Encoder for any sentence-transformers model, run by torch in the engine."""
 
 # sentence_transformers and torch are untyped where they are called here.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from collections.abc import Generator, Iterator, Sequence
 
@@ -15,8 +14,8 @@ from core.errors.server import EmbeddingModelUnusable
 from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
 
-# Of one step: a question, whatever model it is for, waits for the step under way. Long passages take
-# as long one by one as together; the model of a usual size has two of them in a third of a second.
+# Per step: a question for any model waits for the running step. Long passages take as long one by one as together; a
+# model of usual size encodes two of them in a third of a second.
 _BATCH = 8
 _BATCH_CHARACTERS = 4_000
 _MAX_PIECES = 16
@@ -25,13 +24,12 @@ _SPECIAL_TOKENS = 2
 
 
 class TorchEncoder:
-    """A ``LocalEncoder`` around a loaded model, without units: the engine's thread owns it.
+    """A ``LocalEncoder`` around a loaded model, without units; for the engine's thread.
 
     Args:
-        model: its capabilities; ``source`` says where it is.
         bf16: compute in bfloat16, on a processor that has it (2.5 times as fast as float32).
         threads: torch's threads; 0 means all cores.
-        downloads: whether a model named, not lying in a folder, may be fetched.
+        downloads: whether a model given by name, not as a folder, may be downloaded.
 
     Raises:
         EmbeddingModelUnusable: it can't be loaded, or its vectors have another length.
@@ -101,7 +99,6 @@ class TorchEncoder:
 
 
 def _batches(pieces: Sequence[tuple[int, str]]) -> Iterator[Sequence[tuple[int, str]]]:
-    """The pieces of each step; they come by length, so that the last of a step is its longest."""
     start = 0
     for end, (_, text) in enumerate(pieces):
         count = end - start
@@ -113,7 +110,7 @@ def _batches(pieces: Sequence[tuple[int, str]]) -> Iterator[Sequence[tuple[int, 
 
 
 def _unbounded(transformer: SentenceTransformer) -> Tokenizer | None:
-    """A copy of the model's tokenizer that neither cuts nor pads; None if it has no fast one."""
+    """A copy of the model's tokenizer that neither cuts nor pads; None without a fast tokenizer."""
     own = getattr(transformer.tokenizer, "backend_tokenizer", None)
     if own is None:
         return None
@@ -132,7 +129,7 @@ def _load(model: EmbeddingModel, *, bf16: bool, downloads: bool) -> SentenceTran
         transformer = SentenceTransformer(
             place, device="cpu", local_files_only=not downloads, model_kwargs={"dtype": torch.bfloat16} if bf16 else {}
         )
-    # Whatever is wrong with somebody's model must not end the engine that runs another one.
+    # A broken model must not end the engine that runs others.
     except Exception as error:
         reason = f"{model.name} can't be loaded from {place}"
         raise EmbeddingModelUnusable(reason=reason) from error

@@ -1,4 +1,4 @@
-"""The protocol of an encoder that works in steps, in this process."""
+"""The protocol of in-process encoders that work in steps."""
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor
@@ -13,7 +13,7 @@ WorkUnit = Callable[[], None]
 
 
 class LocalEncoder(Protocol):
-    """Encodes in steps, so that something more urgent may go first."""
+    """Encodes in steps, so that urgent work can go first."""
 
     @property
     def backend(self) -> str:
@@ -22,7 +22,7 @@ class LocalEncoder(Protocol):
 
     @property
     def is_brisk(self) -> bool:
-        """Whether a question takes it some milliseconds only, also a long one."""
+        """Whether any question takes only milliseconds."""
         ...
 
     def encode_in_steps(
@@ -31,8 +31,7 @@ class LocalEncoder(Protocol):
         """Encode, pausing before each step.
 
         Args:
-            whole: True for passages, which may be longer than the model's window; False for
-                questions, which are cut at it.
+            whole: True for passages, which may exceed the model's window; False for questions, which are cut at it.
 
         Yields:
             Units that must be done before the generator goes on, or None for a mere pause.
@@ -46,9 +45,8 @@ class LocalEncoder(Protocol):
 def lane_count(threads: int) -> int:
     """How many batches are encoded at a time on so many threads.
 
-    A thread each is the cheapest way to encode: two on one batch take half as much processor time
-    again, and one of them spins while another program has its core. But each lane takes 20 MB, so
-    that on a large machine a few lanes have several threads each.
+    One thread per batch is cheapest: two take half as much processor time again, and one spins while another program
+    has its core. But each lane takes 20 MB, so on large machines a lane has several threads.
     """
     return min(threads, _MOST_LANES)
 
@@ -56,11 +54,7 @@ def lane_count(threads: int) -> int:
 def encode_at_once(
     encoder: LocalEncoder, texts: Sequence[str], *, whole: bool, pool: Executor | None = None
 ) -> Vectors:
-    """Encode while the caller waits; see ``LocalEncoder.encode_in_steps``.
-
-    Args:
-        pool: does the units; None for the caller's own thread.
-    """
+    """Encode at once; ``pool`` runs the units, None for the caller's own thread."""
     steps = encoder.encode_in_steps(texts, whole=whole)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Connections of the engine's clients, and the socket they come by."""
+"""The engine's listening socket and its clients' connections."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ from kb_service.engine_client.protocol import (
 
 _log = get_logger(__name__)
 
-# Requests one connection may have under way; further ones stay in the socket's buffer.
+# Concurrent requests per connection; further ones stay in the socket's buffer.
 _MOST_AT_ONCE = 256
 
 
@@ -39,7 +39,7 @@ class Connection:
         self._room = asyncio.Semaphore(_MOST_AT_ONCE)
 
     async def serve(self) -> None:
-        """Read requests until the client goes or sends something that is no request."""
+        """Read requests until the client disconnects or sends a malformed frame."""
         try:
             while True:
                 await self._accept(await read_frame(self._reader, EngineRequest))
@@ -53,7 +53,6 @@ class Connection:
             self._writer.close()
 
     async def finish(self) -> None:
-        """Wait until every request under way was answered."""
         if self._running:
             await asyncio.wait(list(self._running.values()))
 
@@ -94,18 +93,17 @@ class Connection:
 
 
 class Connections:
-    """Every open connection, so that draining can wait for their answers."""
+    """All open connections, which a shutdown drains."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._open: dict[Connection, asyncio.StreamWriter] = {}
 
     async def listen(self, listener: socket.socket) -> asyncio.Server:
-        """Start accepting on a bound, listening socket."""
         return await asyncio.start_unix_server(self._serve, sock=listener)
 
     async def finish(self) -> None:
-        """Let every accepted request be answered, then hang up."""
+        """Answer every accepted request, then disconnect."""
         for connection, writer in list(self._open.items()):
             await connection.finish()
             writer.close()
@@ -131,12 +129,11 @@ _BACKLOG = 128
 def listening_socket(path: Path) -> Generator[socket.socket]:
     """A bound, listening socket of mode 0600, removed on leaving.
 
-    Its folder is made with mode 0700 when missing. A lock file beside the socket decides between
-    engines that start at once; the kernel drops it when its holder dies.
+    Its folder is created with mode 0700 when missing. A lock file beside the socket decides between engines that start
+    at once; the kernel releases it when its holder dies.
 
     Raises:
         EngineUnavailable: Another engine holds the lock or answers on the socket.
-        OSError: The folder or the socket can't be made.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with path.with_name(f"{path.name}.lock").open("wb") as lock:

@@ -39,8 +39,7 @@ from kb_service.vector_index.engine_index import (
 )
 from kb_service.vector_index.protocol import DocumentFilter, HybridHits
 
-# A question of so many characters is encoded in ten milliseconds; the index gives so many hits of
-# each leg in two.
+# Such a question is encoded in ten milliseconds; the index returns so many hits per leg in two.
 _ORDINARY_CHARACTERS = 500
 _ORDINARY_DEPTH = 200
 
@@ -69,10 +68,10 @@ class Target(Enum):
 
 @dataclass(frozen=True)
 class EngineTask:
-    """A request that was understood: for which model, how urgent, and its work.
+    """A parsed request: its model, priority and work.
 
-    ``interactive`` says whether a person waits for it, ``inline_ok`` whether it takes some milliseconds
-    where the index is small and the encoder brisk, ``account`` for whom it is done.
+    ``interactive``: a person waits for it. ``inline_ok``: it takes milliseconds where the index is small and the
+    encoder fast. ``account``: whose share of time it uses.
     """
 
     request: EngineRequest
@@ -86,8 +85,6 @@ class EngineTask:
 
 @dataclass(frozen=True)
 class _Operation(Generic[_Body]):
-    """Ties an operation's body to its work and what ``EngineTask`` says of it."""
-
     shape: type[_Body]
     target: Target
     work: Callable[[Resources, _Body], Generator[Sequence[WorkUnit] | None, None, WireMessage]]
@@ -108,11 +105,7 @@ class _Operation(Generic[_Body]):
 
 
 def parse(request: EngineRequest) -> EngineTask:
-    """Understand a request.
-
-    Raises:
-        InvalidRequest: No such operation, or not its body.
-    """
+    """Parse a request; InvalidRequest for an unknown operation or an invalid body."""
     operation = _OPERATIONS.get(request.op)
     if operation is None:
         raise InvalidRequest("op", "no such operation")
@@ -218,7 +211,7 @@ _OPERATIONS = {
     "embed": _Operation(EmbedRequest, Target.ENCODER, _embed, _for_queries),
     "query": _Operation(QueryRequest, Target.READS_INDEX, _query, _always),
     "search": _Operation(SearchRequest, Target.READS_BOTH, _search, _always, _is_ordinary),
-    # Probes count, and nobody waits for those.
+    # Counts only serve probes.
     "count": _Operation(CountRequest, Target.READS_INDEX, _count, _never),
     "upsert": _Operation(UpsertRequest, Target.WRITES_INDEX, _upsert, _never),
     "delete_documents": _Operation(DeleteDocumentsRequest, Target.WRITES_INDEX, _delete_documents, _never),

@@ -19,15 +19,7 @@ _log = get_logger(__name__)
 
 
 async def serve(path: Path, engine: Engine, *, stop_on: Sequence[signal.Signals]) -> int:
-    """Listen at once, load, work until a signal, then drain.
-
-    Args:
-        path: where to listen; its folder is made when missing.
-        stop_on: the signals that end it.
-
-    Returns:
-        The process's exit code: 1 where the engine could not start or go on, which is logged.
-    """
+    """Listen at once, load, work until a signal, then drain; the exit code is 1 where the engine could not go on."""
     stop = asyncio.Event()
     for number in stop_on:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -1,8 +1,8 @@
-"""Maintenance of large shards: optimised and freed of deleted points while questions go on.
+"""Maintenance of large shards: optimisation and reclaiming of deleted points while queries go on.
 
-Qdrant Edge optimises only when told to, and freezes its process meanwhile; loading a large shard
-freezes it too. So the copy of a shard is optimised in one process and served from another, which
-first repeats the writes that came meanwhile; then the index moves there.
+Qdrant Edge optimises only on request and freezes its process meanwhile; loading a large shard freezes it too. So one
+process optimises a copy of the shard and another serves it, after it has repeated the writes since the copy was made;
+then the index moves there.
 """
 
 import asyncio
@@ -29,15 +29,15 @@ _log = get_logger(__name__)
 
 _LOOK_SECONDS = 2.0
 _RETRY_SECONDS = 600.0
-# Points that are searched one by one beside the graph before it is worth building it again.
+# Points outside the graph, searched linearly, before a rebuild is worth it.
 _FRESH_POINTS = 20_000
 _FRESH_SHARE = 0.1
-# As Qdrant's own optimiser has it; below so many, the room is not worth a process.
+# As in Qdrant's own optimiser; for fewer points the freed room is not worth a process.
 _DELETED_SHARE = 0.2
 _DELETED_POINTS = 5_000
-# The copy, and what optimising it writes beside it before the old segments go.
+# The copy, and the segments written beside it before the old ones are deleted.
 _ROOM = 3
-# Repeating the write log chases the writers; the rest is repeated while they wait.
+# The write log is replayed while writers go on; the rest while they wait.
 _LEFT_FOR_STANDSTILL = 16
 _MOST_CHASES = 20
 
@@ -49,7 +49,6 @@ class MaintenancePolicy:
     points: int
 
     def is_due(self, health: IndexHealth) -> bool:
-        """Whether enough has changed since the last time."""
         if not self.points:
             return False
         scale = min(1.0, self.points / 50_000)
@@ -62,11 +61,7 @@ class MaintenancePolicy:
 
 
 class IndexMaintenance:
-    """Looks after the indexes of one engine, one at a time.
-
-    Args:
-        socket: the engine's socket; those of its children lie beside it.
-    """
+    """Maintains the indexes of one engine, one at a time; its children's sockets lie beside ``socket``."""
 
     def __init__(self, indexes: Mapping[str, ShardHost], policy: MaintenancePolicy, socket: Path) -> None:
         self._indexes = indexes
@@ -77,11 +72,8 @@ class IndexMaintenance:
         self._started = 0
 
     async def run(self) -> None:
-        """Look every few seconds, until cancelled.
-
-        Raises:
-            VectorIndexUnavailable: a process that served an index has ended; only a restart of the
-                engine brings the index back.
+        """Check until cancelled; VectorIndexUnavailable when a serving process has ended, so that the engine must
+        restart.
         """
         while True:
             for index in self._indexes.values():
@@ -89,7 +81,6 @@ class IndexMaintenance:
             await self._sleep()
 
     async def close(self) -> None:
-        """End the child processes."""
         for host in self._hosts.values():
             await host.stop()
 
@@ -115,14 +106,13 @@ class IndexMaintenance:
             if not waits and self._policy.is_due(index.health()):
                 await self._renew(index)
         except (AgentexError, OSError) as error:
-            # A full disk or a lost folder: it is tried again, and told in the health.
+            # A full disk or a lost folder: retried later, and shown in the health.
             _log.warning("index.upkeep_failed", model=index.model, error=type(error).__name__)
             index.problem = _reason(error)
             self._not_before[index.model] = time.monotonic() + _RETRY_SECONDS
             await asyncio.to_thread(index.directory.sweep)
 
     async def _renew(self, index: ShardHost) -> None:
-        """Optimise one index and move it, or leave all as it was."""
         directory = index.directory
         await asyncio.to_thread(_require_room, directory.folder)
         target = await asyncio.to_thread(directory.next_folder)
@@ -148,7 +138,7 @@ class IndexMaintenance:
 
     async def _copied(self, index: ShardHost, target: Path) -> BuildProcess:
         async with index.writes_paused() as place:
-            # Else the engine would flush meanwhile, and change the files under who copies them.
+            # Otherwise the engine would flush during the copy and change the files.
             await asyncio.to_thread(presync, index.directory.folder)
             await place.use(parse(_request("flush", index.model)))
             builder = await start_build(index.directory.folder, target, index.directory.record.dimension)
@@ -192,7 +182,6 @@ async def _repeat(write_log: WriteLog, place: ShardBackend) -> None:
 
 
 async def _require_equal(model: str, former: ShardBackend, current: ShardBackend) -> None:
-    """Raise VectorIndexUnavailable where two backends do not hold the same documents."""
     listed = [await backend.use(parse(_request("documents", model))) for backend in (former, current)]
     if _rows(listed[0]) != _rows(listed[1]):
         raise VectorIndexUnavailable(reason="the optimised copy has not the same points")

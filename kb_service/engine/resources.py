@@ -1,4 +1,4 @@
-"""The encoders and shards that the engine owns."""
+"""The engine's encoders and shards."""
 
 import gc
 from contextlib import suppress
@@ -36,8 +36,8 @@ class Resources:
     Args:
         encoders: by model; models behind an endpoint have none here.
         shards: by model; empty in server mode.
-        directories: where each shard lies; empty in a process that only serves what it was given.
-        failures: by model, what keeps its encoder or shard from being opened.
+        directories: by model; empty in a process that serves a single shard.
+        failures: by model, why its encoder or shard could not be opened.
     """
 
     encoders: dict[str, LocalEncoder]
@@ -46,24 +46,12 @@ class Resources:
     failures: dict[str, str] = field(default_factory=dict[str, str])
 
     def encoder(self, model: str) -> LocalEncoder:
-        """The encoder of a model.
-
-        Raises:
-            EmbeddingModelUnusable: it could not be loaded.
-            InvalidRequest: the engine runs none of this name.
-        """
         encoder = self.encoders.get(model)
         if encoder is None:
             raise self._failure(model) or InvalidRequest("model", "the engine runs another model")
         return encoder
 
     def shard(self, model: str) -> Shard:
-        """The shard of a model.
-
-        Raises:
-            EmbeddingModelUnusable: it could not be opened.
-            VectorIndexUnavailable: the engine keeps none of this name.
-        """
         shard = self.shards.get(model)
         if shard is None:
             reason = "the engine keeps no vectors of this model"
@@ -71,19 +59,17 @@ class Resources:
         return shard
 
     def answers_soon(self, model: str) -> bool:
-        """Whether an ordinary question takes some milliseconds: the event loop may wait for it."""
+        """Whether an ordinary question takes milliseconds, so that it may run on the event loop."""
         shard, encoder = self.shards.get(model), self.encoders.get(model)
         if shard is None or encoder is None:
             return False
         return encoder.is_brisk and shard.points <= _POINTS_SCANNED_AT_ONCE
 
     def close(self) -> None:
-        """Flush and close every shard."""
         for shard in self.shards.values():
             shard.close()
 
     def _failure(self, model: str) -> AgentexError | None:
-        """What who asks for a model that was left out is told; the others can be used."""
         reason = self.failures.get(model)
         if reason is None:
             return None
@@ -96,15 +82,14 @@ _log = get_logger(__name__)
 def load_resources(settings: Settings) -> Resources:
     """Open everything; synchronous, on the engine's thread.
 
-    Models beside the default one are loaded now and not at their first use: importing torch
-    freezes Python for seconds, which nobody's question should meet. One that can't be loaded or
-    whose shard does not fit it is left out, with the reason for whoever asks for it.
+    All models are loaded now and not at first use: importing torch freezes Python for seconds. A failed model other
+    than the default is left out, with the reason for its callers.
 
     Raises:
         AgentexError: the default encoder or a shard can't be loaded.
     """
     resources = Resources(encoders={}, shards={}, directories={}, failures={})
-    # First the shards: who can't have their lock need not load a model.
+    # Shards first: a process that can't get their lock need not load a model.
     if settings.qdrant_url is None:
         for model in served_models(settings):
             _open_shard(resources, settings, model)
@@ -123,15 +108,15 @@ def _open_shard(resources: Resources, settings: Settings, model: EmbeddingModel)
         directory = ShardDirectory(settings.data_dir / "vectors", model.name, model.dimension)
         shard = Shard(directory.folder, model.dimension)
     except AgentexError as error:
-        # The default model's shard comes first: who can't have its lock does not come here.
+        # The default model's shard comes first: without its lock nothing else is needed.
         if model is DEFAULT:
             raise
         _leave_out(resources, model, error)
         return
     resources.shards[model.name], resources.directories[model.name] = shard, directory
-    # Only now: whoever has the lock may be building what would be swept away.
+    # Only with the lock: its holder may be building what would be swept away.
     directory.sweep()
-    # A full disk must not keep an engine from starting that has all it needs to answer.
+    # A full disk must not stop an engine that can still answer.
     with suppress(OSError):
         directory.ensure_record()
 
@@ -139,7 +124,7 @@ def _open_shard(resources: Resources, settings: Settings, model: EmbeddingModel)
 def _load_encoder(resources: Resources, settings: Settings, model: EmbeddingModel) -> None:
     try:
         resources.encoders[model.name] = _torch_encoder(settings, model)
-        # What torch leaves behind may hold weights, and nobody looks for it later.
+        # torch's garbage may contain weights, and no later collection looks at it.
         gc.collect()
     except AgentexError as error:
         _leave_out(resources, model, error)
@@ -150,7 +135,7 @@ def _torch_encoder(settings: Settings, model: EmbeddingModel) -> LocalEncoder:
     if folder is not None and not _holds_model(folder.expanduser()):
         reason = f"{model.name} can't be loaded from {folder}: no model lies there"
         raise EmbeddingModelUnusable(reason=reason)
-    # Imported by name, only where a model needs it: torch takes seconds and 300 MB.
+    # Imported only for models that need it: torch takes seconds and 300 MB.
     module = import_module("kb_service.embeddings.sentence_transformer")
     return module.TorchEncoder(
         model,

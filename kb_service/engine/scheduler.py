@@ -1,4 +1,4 @@
-"""Who goes first: one thread owns the shards, lanes beside it encode passages."""
+"""Scheduling of engine jobs: one thread owns the shards, lanes beside it encode passages."""
 
 import asyncio
 import time
@@ -21,12 +21,7 @@ It yields None for a mere pause, or units that must be done before it goes on.
 
 @dataclass(eq=False)
 class EngineJob:
-    """Work that somebody waits for.
-
-    Args:
-        answer: what is waited for; it is done when nobody waits any more.
-        account: whose share of the time it takes.
-    """
+    """A job with a waiting caller; ``answer`` is done early when its caller has gone."""
 
     steps: JobSteps
     answer: asyncio.Future[object]
@@ -35,17 +30,12 @@ class EngineJob:
     busy_lanes: int = 0
 
     def fail(self, error: Exception) -> None:
-        """Answer with an error, on the event loop."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
 
 class InteractiveLoad:
-    """Whether something urgent is under way, and how long ago that was; any thread may ask.
-
-    Args:
-        rest: seconds after it until the lane that rests works again.
-    """
+    """Tracks urgent work, from any thread; the resting lane works again ``rest`` seconds after it."""
 
     def __init__(self, rest: float) -> None:
         self._rest = rest
@@ -56,21 +46,19 @@ class InteractiveLoad:
 
     @property
     def is_calm(self) -> bool:
-        """Whether nothing urgent is under way."""
         return not self._open
 
     @property
     def rest_left(self) -> float:
-        """Seconds until the lane that rests may work; 0 or less when it may."""
+        """Seconds until the resting lane may work; 0 or less when it may."""
         return self._last + self._rest - time.monotonic()
 
     def touch(self) -> None:
-        """Something urgent is done at this moment."""
         self._last = time.monotonic()
 
     @contextmanager
     def under_way(self) -> Generator[None]:
-        """Something urgent is under way in this block."""
+        """Mark urgent work in progress in this block."""
         self._open += 1
         self.touch()
         self._calm.clear()
@@ -82,7 +70,6 @@ class InteractiveLoad:
                 self._calm.set()
 
     async def wait_out_rest(self) -> None:
-        """Wait until the lane that rests may work."""
         while True:
             left = self.rest_left
             if left <= 0:
@@ -90,7 +77,7 @@ class InteractiveLoad:
             await asyncio.sleep(left)
 
     async def wait_until_calm(self, seconds: float) -> None:
-        """Wait until nothing urgent is under way, but no longer than this."""
+        """Wait until no urgent work is in progress, at most so many seconds."""
         if self.is_calm:
             return
         with suppress(TimeoutError):
@@ -99,16 +86,15 @@ class InteractiveLoad:
 
 
 class EncodePool:
-    """Do units, one of each job in turn, those of the account first that has had the least.
+    """Runs units of jobs, one job after the other, the account with the least time first.
 
-    A lane's thread goes from unit to unit by itself until there is none, or something urgent comes:
-    to go through the event loop for each costs a tenth of what a unit of one passage takes.
+    A lane's thread goes from unit to unit by itself until there is none or something urgent comes: the event loop
+    would add a tenth of the time that a unit of one passage takes.
 
     Args:
         threads: of the lanes, at least as many as ``width``.
-        width: how many lanes there are.
-        urgency: what they make room for. One lane of several rests for a while after it.
-        patience: seconds that a lane waits before each unit while something urgent goes on.
+        urgency: work that the lanes yield to; one lane of several rests for a while after it.
+        patience: seconds that a lane waits before each unit during urgent work.
         finished: called on the event loop with a job whose units are done.
     """
 
@@ -134,18 +120,17 @@ class EncodePool:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a lane is at work."""
         return self._busy > 0
 
     def add(self, job: EngineJob, units: Iterable[WorkUnit]) -> None:
-        """Have units done for a job; called on the event loop."""
+        """Add a job's units; called on the event loop."""
         with self._guard:
             job.units.extend(units)
             self._waiting.put(job)
         self._wake.set()
 
     async def work(self) -> None:
-        """Serve the lanes until cancelled; a unit under way is done to its end."""
+        """Serve the lanes until cancelled; a unit in progress is completed."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._serve(rests=self._width > 1))
@@ -174,12 +159,11 @@ class EncodePool:
             return not self._waiting
 
     def _do_units(self, loop: asyncio.AbstractEventLoop, rests: bool) -> None:
-        """Do one unit, and then others as long as this lane may; on its thread."""
         while next_unit := self._next_unit():
             job, unit = next_unit
             started = time.monotonic()
             try:
-                # Where nobody waits any more, the units are only dropped.
+                # Without a waiting caller, the units are only dropped.
                 if not job.answer.done():
                     unit()
             except Exception as error:  # noqa: BLE001 - a job's error is its caller's answer
@@ -209,7 +193,7 @@ class EncodePool:
         with self._guard:
             self._waiting.charge(job.account, time.monotonic() - started)
             job.busy_lanes -= 1
-            # Nobody waits for the others.
+            # The other units have no caller any more.
             if job.units and (is_broken or job.answer.done()):
                 job.units.clear()
                 self._waiting.remove(job)
@@ -223,11 +207,11 @@ _MOST_REMEMBERED = 1_000
 
 
 class Accounted(Protocol):
-    """Work that is done on somebody's account."""
+    """Work that counts for an account."""
 
     @property
     def account(self) -> str:
-        """Who the time is counted for; all that nobody is named for has one account."""
+        """The account; work without a name shares the empty account."""
         ...
 
 
@@ -235,31 +219,27 @@ _Work = TypeVar("_Work", bound=Accounted)
 
 
 class FairQueue(Generic[_Work]):
-    """What waits, by account; those that have work all the while get equal shares of the time.
+    """A queue by account; accounts that always have work get equal shares of the time.
 
-    Who had none for a while begins a little behind the others and is served first until that is
-    used up: a single document need not share with the hundreds of somebody else. (Start-time fair
-    queueing, P. Goyal et al., 1996, with a credit.) Within an account who comes first is first.
-
-    Not for several threads at once.
+    An account that was idle starts with a small credit and is served first until it is used up: a single document need
+    not share with hundreds of another owner's. (Start-time fair queueing, P. Goyal et al., 1996, with a credit.) First
+    in, first out within an account. Not thread-safe.
 
     Args:
-        credit: seconds that a newcomer is behind.
+        credit: seconds that a new account is ahead.
     """
 
     def __init__(self, credit: float = _CREDIT_SECONDS) -> None:
         self._credit = credit
         self._waiting: dict[str, deque[_Work]] = {}
         self._used: dict[str, float] = {}
-        # How much those have had that are served now: it only grows.
+        # Time used by the account now served; only grows.
         self._level = 0.0
 
     def __bool__(self) -> bool:
-        """Whether anything waits."""
         return bool(self._waiting)
 
     def put(self, work: _Work) -> None:
-        """Add work, behind all that waits for its account."""
         account = work.account
         if account not in self._waiting:
             used = self._used.get(account, 0.0)
@@ -269,11 +249,7 @@ class FairQueue(Generic[_Work]):
         self._waiting[account].append(work)
 
     def take(self) -> _Work:
-        """Remove and give what goes next.
-
-        Raises:
-            ValueError: nothing waits.
-        """
+        """Remove and return the next work; ValueError when empty."""
         account = min(self._waiting, key=self._used.__getitem__)
         self._level = max(self._level, self._used[account])
         work = self._waiting[account].popleft()
@@ -281,12 +257,11 @@ class FairQueue(Generic[_Work]):
         return work
 
     def remove(self, work: _Work) -> None:
-        """Take back what waits."""
         self._waiting[work.account].remove(work)
         self._leave(work.account)
 
     def charge(self, account: str, seconds: float) -> None:
-        """Count time that an account has had."""
+        """Add to the time that an account has used."""
         self._used[account] = self._used.get(account, 0.0) + seconds
 
     def _leave(self, account: str) -> None:
@@ -294,7 +269,7 @@ class FairQueue(Generic[_Work]):
             del self._waiting[account]
 
     def _forget(self) -> None:
-        """Drop those who are furthest behind: their return is nearly a newcomer's anyway."""
+        """Drop the accounts with the least time used: on return they are nearly like new ones."""
         if len(self._used) <= _MOST_REMEMBERED:
             return
         recent = sorted(self._used, key=self._used.__getitem__)[-_MOST_REMEMBERED // 2 :]
@@ -303,33 +278,28 @@ class FairQueue(Generic[_Work]):
 
 _PATIENCE_SECONDS = 0.02
 _REST_SECONDS = 1.0
-# Where many search without end, documents still get on: by a step, of some milliseconds most often,
-# ten times a second, and by a tenth of the time where a model's steps are long.
+# Under constant searches documents still progress: ten steps a second, or a tenth of the time where steps are long.
 _LONGEST_PASSED_OVER_SECONDS = 0.1
 _INTERACTIVE_SHARE = 9
 
 
 class Scheduler:
-    """Queues in front of one thread, and of the lanes that take the units of patient jobs.
+    """Queues in front of one thread, and of the lanes that run the units of patient jobs.
 
-    An urgent job runs on the thread to its end, its units too, and a brief one on the event loop
-    where nothing else is under way; meanwhile no lane starts another unit, for a while, so that it
-    need not share the processor. Where there are several lanes, one of them rests until no urgent
-    job has come for some time: a unit under way can't be interrupted, so that who asks, and all
-    that serves them, finds a processor free only if it was left free. The others take turns, one
-    step or one unit each, so that neither a question nor a small document waits for a large one. A
-    job whose caller is gone is dropped at its next step. Where urgent jobs queue without end, a step
-    of a patient one is done between them now and then.
+    An urgent job, its units included, runs on the thread to its end; a brief one runs on the event loop where nothing
+    else is in progress. Meanwhile, and for a while after, no lane starts a unit. One of several lanes rests until no
+    urgent job has come for some time: a unit can't be interrupted, so a question finds a free processor only if one
+    was left free. Patient jobs alternate by step or unit, so that neither a question nor a small document waits for a
+    large one. A job whose caller is gone is dropped at its next step. Under an endless queue of urgent jobs, patient
+    ones still get a step now and then.
 
     Args:
         thread: runs every step; must have exactly one thread.
-        lanes: runs units, as many at a time as it has threads.
-        width: how many threads those are.
-        patience: seconds that a lane waits before each unit while something urgent goes on: longer
-            than a question takes, short enough that where there is always one, units still run.
-        rest: seconds without an urgent job after which all lanes work again: longer than the pauses
-            of people who search at the same time, short enough that a search now and then costs
-            documents nothing that anybody would notice.
+        lanes: runs as many units at a time as it has threads.
+        patience: seconds that a lane waits before each unit during urgent work: longer than a question takes, short
+            enough that units still run under constant load.
+        rest: seconds without an urgent job after which all lanes work again: longer than the pauses of concurrent
+            searchers, short enough that occasional searches don't slow indexing noticeably.
     """
 
     def __init__(
@@ -353,23 +323,21 @@ class Scheduler:
 
     @property
     def waiting(self) -> int:
-        """Jobs in the queues and under way."""
         return self._open
 
     @property
     def idle_seconds(self) -> float:
-        """How long there has been nothing to do; 0 while there is."""
+        """Seconds without work; 0 while there is any."""
         return 0.0 if self.waiting else time.monotonic() - self._last_work
 
     async def run(self, steps: JobSteps, *, interactive: bool, inline_ok: bool = False, account: str = "") -> object:
-        """Queue a job and wait for its value; cancelling the caller takes it back.
+        """Queue a job and wait for its value; cancelling the caller withdraws it.
 
         Args:
-            interactive: before those that are not, and as a whole.
-            inline_ok: an urgent job that takes some milliseconds. Where nothing else is under way it is
-                done at once on the event loop: to wake the thread, and to be woken by it, takes a
-                tenth of such a job.
-            account: on whose account it is done, where it is not interactive: see ``FairQueue``.
+            interactive: run before patient jobs, and in one go.
+            inline_ok: an urgent job of some milliseconds, run on the event loop when idle: waking the thread and being
+                woken by it takes a tenth of such a job.
+            account: see ``FairQueue``; of patient jobs only.
         """
         if interactive and inline_ok and not (self._is_stepping or self._lanes.is_busy):
             return self._do_at_once(steps)
@@ -388,8 +356,7 @@ class Scheduler:
             self._last_work = time.monotonic()
 
     def _do_at_once(self, steps: JobSteps) -> object:
-        # The event loop does nothing else meanwhile, so that the thread stays idle, and the shards
-        # have one owner.
+        # This blocks the event loop, so the thread stays idle and the shards have one owner.
         self._interactive_load.touch()
         try:
             return _step(steps, True).value
@@ -405,7 +372,6 @@ class Scheduler:
             self._is_stepping = False
 
     async def work(self) -> None:
-        """Serve the queues until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._serve_thread())
             group.create_task(self._lanes.work())
@@ -458,7 +424,7 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class _Step:
-    """How a step ended: with units to be done, or for good with the job's value."""
+    """The end of a step: units to run, or the job's value."""
 
     units: Sequence[WorkUnit] = ()
     is_last: bool = False
@@ -466,7 +432,7 @@ class _Step:
 
 
 def _step(steps: JobSteps, whole: bool) -> _Step:
-    """One step, or all of them; a generator's end can't pass through a future as such."""
+    """Run one step, or all of them; StopIteration can't pass through a future."""
     try:
         units = next(steps)
         while whole:

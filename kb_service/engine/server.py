@@ -1,4 +1,4 @@
-"""The engine: encoders and shards, and the answers to requests for them."""
+"""The engine: its resources and the answers to requests."""
 
 import asyncio
 import contextlib
@@ -28,25 +28,20 @@ from kb_service.vector_index.engine_index import QueryReply, SearchReply, Search
 
 _log = get_logger(__name__)
 
-# A flush while nobody waits costs nobody anything; without one, a start replays the log.
+# Flushing when idle is free; otherwise the next start replays the log.
 _FLUSH_SECONDS = 1.0
-# An import writes thousands of points a second, and a flush takes the longer the more there are.
+# An import writes thousands of points a second, and flushes grow with their number.
 _LOOK_SECONDS = 0.25
-# Named as the backend of vectors that come from elsewhere.
+# The backend's name for vectors made elsewhere.
 _ENDPOINT = "endpoint"
 _MOST_UNFLUSHED = 8192
-# Giving up a shard's memory holds Python's interpreter lock: 95 ms where there are 100,000 points.
+# Freeing a shard's memory holds Python's interpreter lock: 95 ms for 100,000 points.
 _CALM_SECONDS = 1.0
 _LONGEST_KEPT_SECONDS = 600.0
 
 
 class Engine:
-    """Encoders and shards behind one thread, with lanes beside it that encode passages.
-
-    Args:
-        settings: times, and when an index is optimised.
-        load: opens encoders and shards; runs on the engine's thread.
-    """
+    """Encoders and shards, opened by ``load`` behind one thread, with lanes beside it that encode passages."""
 
     def __init__(self, settings: Settings, load: Callable[[], Resources]) -> None:
         self._settings = settings
@@ -68,11 +63,7 @@ class Engine:
         self._draining = False
 
     async def run(self) -> None:
-        """Load everything, then work until cancelled.
-
-        Raises:
-            AgentexError: The encoder or a shard can't be loaded, or a shard was lost.
-        """
+        """Load everything, then work until cancelled; AgentexError when loading fails or a shard is lost."""
         loop = asyncio.get_running_loop()
         resources = await loop.run_in_executor(self._thread, self._open)
         for model, directory in resources.directories.items():
@@ -101,11 +92,7 @@ class Engine:
             await asyncio.wait(tasks)
 
     async def answer(self, request: EngineRequest) -> WireMessage:
-        """Answer one request; while the engine loads, all but ``health`` wait.
-
-        Raises:
-            AgentexError: What the caller is told.
-        """
+        """Answer one request; during loading, all but ``health`` wait."""
         if request.op == "health":
             return self.health()
         if self._draining:
@@ -129,7 +116,7 @@ class Engine:
                 self._last_asked = time.monotonic()
 
     def health(self) -> EngineHealth:
-        """What the engine is and how far it has come; never waits for the thread."""
+        """The engine's state; never waits for the thread."""
         state: Literal["starting", "ready", "draining"] = "ready"
         if self._draining:
             state = "draining"
@@ -152,7 +139,7 @@ class Engine:
         )
 
     async def drain(self) -> None:
-        """Refuse new work, finish what is queued (within ``drain_seconds``)."""
+        """Refuse new work, finish queued work within ``drain_seconds``."""
         self._draining = True
         try:
             async with asyncio.timeout(self._settings.drain_seconds):
@@ -161,7 +148,6 @@ class Engine:
             _log.warning("engine.drain_cut", waiting=self._schedule.waiting)
 
     async def close(self) -> None:
-        """Close the shards on their thread and end it, and end the processes of others."""
         resources, self._resources = self._resources, None
         self._ready.set()
         await self._upkeep.close()
@@ -190,7 +176,7 @@ class Engine:
         return answer
 
     async def _search_elsewhere(self, request: EngineRequest, index: ShardHost) -> WireMessage:
-        """Encode a question here and ask the process that has the shard."""
+        """Encode a question here and query the process that has the shard."""
         body = SearchRequest.model_validate(request.body)
         started = time.perf_counter()
         embed = EmbedRequest(model=body.model, role="query", texts=[body.question])
@@ -216,7 +202,7 @@ class Engine:
         return ShardBackend(self._locally, close)
 
     async def _abandon_when_calm(self, shard: Shard) -> None:
-        """Give up the memory of a shard that nobody uses any more, when nobody asks anything."""
+        """Release a replaced shard's memory while no question is in progress."""
         latest = time.monotonic() + _LONGEST_KEPT_SECONDS
         while True:
             left = min(self._last_asked + _CALM_SECONDS, latest) - time.monotonic()
@@ -251,7 +237,7 @@ class Engine:
 
 def _flush(resources: Resources, shard: Shard) -> JobSteps:
     yield
-    # It may have been closed, because another process serves it now.
+    # It may have been closed after a move to another process.
     if shard in resources.shards.values() and shard.unflushed:
         try:
             shard.flush()

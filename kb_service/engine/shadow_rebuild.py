@@ -19,38 +19,29 @@ _LOAD_SECONDS = 300.0
 
 
 class BuildProcess:
-    """The process that copies a shard and optimises the copy; make one with :func:`start_build`."""
+    """The process that copies a shard and optimises the copy; see :func:`start_build`."""
 
     def __init__(self, process: asyncio.subprocess.Process, output: asyncio.StreamReader) -> None:
         self._process = process
         self._output = output
 
     async def copied(self) -> None:
-        """Wait until the copy is made, so that the shard may change again.
-
-        Raises:
-            VectorIndexUnavailable: the process ended before.
-        """
+        """Wait until the copy is made, so that the shard may change again."""
         if await self._output.readline() != COPIED:
             await self._process.wait()
             raise VectorIndexUnavailable(reason="the index could not be copied")
 
     async def built(self) -> None:
-        """Wait until the copy is optimised and the process has ended.
-
-        Raises:
-            VectorIndexUnavailable: it failed; its reason is on standard error.
-        """
+        """Wait until the copy is optimised and the process has ended; it writes its errors to standard error."""
         if await self._process.wait() != 0:
             raise VectorIndexUnavailable(reason="the copy of the index could not be optimised")
 
     async def stop(self) -> None:
-        """End the process where it is."""
         await _kill(self._process)
 
 
 async def start_build(source: Path, target: Path, dimension: int) -> BuildProcess:
-    """Start copying ``source``, which stands still until ``copied``, and optimising ``target``."""
+    """Start copying ``source``, which must not change until ``copied``, and optimising ``target``."""
     process = await asyncio.create_subprocess_exec(
         *_command("kb_service.engine.shadow_rebuild", str(source), str(target), str(dimension)),
         stdin=asyncio.subprocess.DEVNULL,
@@ -62,7 +53,7 @@ async def start_build(source: Path, target: Path, dimension: int) -> BuildProces
 
 
 class HostProcess:
-    """The process that serves one shard; make one with :func:`start_host`."""
+    """The process that serves one shard; see :func:`start_host`."""
 
     def __init__(self, process: asyncio.subprocess.Process, socket: Path, folder: Path) -> None:
         self._process = process
@@ -70,15 +61,10 @@ class HostProcess:
         self._folder = folder
 
     async def ended(self) -> None:
-        """Wait until the process is gone."""
         await self._process.wait()
 
     async def ready(self) -> None:
-        """Wait until it serves.
-
-        Raises:
-            VectorIndexUnavailable: it ended, or took too long.
-        """
+        """Wait until it serves; VectorIndexUnavailable if it ended or took too long."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LOAD_SECONDS):
                 while self._process.returncode is None:
@@ -89,36 +75,25 @@ class HostProcess:
         raise VectorIndexUnavailable(reason="the optimised index could not be loaded")
 
     async def carry_out(self, task: EngineTask) -> WireMessage:
-        """Hand a request on.
-
-        Raises:
-            AgentexError: what the process answered with, or that it did not answer.
-        """
         body = RawBody.model_validate(task.request.body)
         seconds = QUERY_SECONDS if task.interactive else INGEST_SECONDS
         return await self._client.call(task.request.op, body, RawBody, timeout_seconds=seconds)
 
     async def health(self) -> EngineHealth:
-        """What the process says of itself.
-
-        Raises:
-            EngineUnavailable: nothing.
-        """
         return await self._client.health()
 
     async def stop(self) -> None:
-        """End the process; what it acknowledged stays in its log."""
+        """End the process; acknowledged writes stay in its log."""
         await self._client.close()
         await _kill(self._process)
 
     async def discard(self) -> None:
-        """End the process and delete its shard: another one has taken its place."""
         await self.stop()
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
 async def start_host(model: str, dimension: int, folder: Path, socket: Path) -> HostProcess:
-    """Start serving the shard in ``folder``; it loads while the caller goes on."""
+    """Start serving the shard in ``folder``; it loads in the background."""
     command = _command("kb_service.engine.shard_host_main", model, str(dimension), str(folder), str(socket))
     process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
     return HostProcess(process, socket, folder)
@@ -135,19 +110,12 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 COPIED = b"copied\n"
-# Half the share of a process that somebody waits for, or less.
+# Half the priority of an interactive process, or less.
 _NICENESS = 10
 
 
 def main(parent: str, source: str, target: str, dimension: str) -> None:
-    """Copy ``source`` to ``target``, say so on standard output, optimise the copy, close it.
-
-    Args:
-        parent: process id of the engine.
-        source: folder of the shard; nobody writes to it until the copy is made.
-        target: a folder that does not exist.
-        dimension: length of the vectors.
-    """
+    """Copy ``source`` to the new folder ``target``, report on standard output, optimise and close the copy."""
     die_with_parent(int(parent))
     os.nice(_NICENESS)
     shutil.copytree(source, target)

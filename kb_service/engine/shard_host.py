@@ -1,4 +1,4 @@
-"""Host of a model's shard: its backend, its writes in order, its moves."""
+"""Routing of a shard's requests: its backend, ordered writes, and moves between processes."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -12,11 +12,7 @@ from kb_service.vector_index.shard_directory import ShardDirectory, ShardRecord
 
 
 class ShardBackend:
-    """Where a shard's requests are carried out.
-
-    Args:
-        close: gives the shard up; called when no request uses it any more.
-    """
+    """Where a shard's requests are carried out; ``close`` runs when no request uses it any more."""
 
     def __init__(
         self, carry_out: Callable[[EngineTask], Awaitable[WireMessage]], close: Callable[[], Awaitable[None]]
@@ -28,11 +24,6 @@ class ShardBackend:
         self._unused.set()
 
     async def use(self, task: EngineTask) -> WireMessage:
-        """Carry out one request.
-
-        Raises:
-            AgentexError: what its caller is told.
-        """
         self._users += 1
         self._unused.clear()
         try:
@@ -43,19 +34,14 @@ class ShardBackend:
                 self._unused.set()
 
     async def retire(self) -> None:
-        """Wait for those who still use it, then give the shard up."""
+        """Wait until it is unused, then close the shard."""
         await self._unused.wait()
         await self._close()
 
 
 class ShardHost:
-    """Sends a model's requests to the place of its shard: reads at once, writes one by one.
-
-    Args:
-        directory: the shard's folders and record.
-        place: who serves it at first: this process.
-        shard: what that place serves.
-        backend: what makes this model's vectors now.
+    """Routes a model's requests to its shard, initially at ``place`` in this process: reads at once, writes one by
+    one.
     """
 
     def __init__(self, directory: ShardDirectory, place: ShardBackend, shard: Shard, backend: str) -> None:
@@ -69,15 +55,10 @@ class ShardHost:
         self._reported = (0, 0, 0)
         self._write_log: WriteLog | None = None
         self._writing = asyncio.Lock()
-        # Changes as the place counts them, and how many of those the record has already.
+        # Changes counted by the backend, and how many of them the record includes.
         self._recorded = (0, 0)
 
     async def answer(self, task: EngineTask) -> WireMessage:
-        """Carry out a request.
-
-        Raises:
-            AgentexError: what its caller is told.
-        """
         if task.target is not Target.WRITES_INDEX:
             return await self._place.use(task)
         async with self._writing:
@@ -92,12 +73,11 @@ class ShardHost:
             return answer
 
     def report(self, points: int, written: int, deleted: int) -> None:
-        """Note what another process reports: points, and changes since it opened the shard."""
+        """Update the counts from another process: points, and changes since it opened the shard."""
         self._reported = (points, written, deleted)
 
     @property
     def is_local(self) -> bool:
-        """Whether this process has the shard."""
         return self._shard is not None
 
     @property
@@ -107,7 +87,6 @@ class ShardHost:
 
     @property
     def record(self) -> ShardRecord:
-        """The shard's record with all that happened until now."""
         saved = self.directory.record
         written, deleted = (now - before for now, before in zip(self._counts()[1:], self._recorded, strict=True))
         made_now = self._backend if self.points else None
@@ -120,7 +99,6 @@ class ShardHost:
         )
 
     def health(self) -> IndexHealth:
-        """The index as the engine's health shows it."""
         record = self.record
         return IndexHealth(
             model=self.model,
@@ -136,7 +114,7 @@ class ShardHost:
 
     @asynccontextmanager
     async def writes_paused(self) -> AsyncGenerator[ShardBackend]:
-        """Keep writes waiting; questions go on."""
+        """Hold back writes; queries go on."""
         async with self._writing:
             yield self._place
 
@@ -148,26 +126,17 @@ class ShardHost:
         return self._write_log
 
     def start_write_log(self, write_log: WriteLog) -> None:
-        """Keep every write from now on; only while the index stands still."""
+        """Log every write from now on; only while writes are paused."""
         self._write_log = write_log
 
     def stop_write_log(self) -> None:
-        """Keep writes no longer."""
         if self._write_log is not None:
             self._write_log.close()
             self._write_log = None
 
     async def move(self, place: ShardBackend, record: ShardRecord) -> ShardBackend:
-        """Let another place serve from now on; only while the index stands still.
-
-        Args:
-            place: has the same points, in another process.
-
-        Returns:
-            The former place, to be retired.
-
-        Raises:
-            OSError: the record can't be written; nothing has changed.
+        """Switch to a backend with the same points and return the former, while writes are paused; no change on an
+        OSError.
         """
         await asyncio.to_thread(self.directory.write, record)
         former, self._place = self._place, place
@@ -176,11 +145,7 @@ class ShardHost:
         return former
 
     def save_record(self) -> None:
-        """Write down the counts, so that they outlive this process.
-
-        Raises:
-            OSError: the record can't be written.
-        """
+        """Save the counts, so that they outlive this process."""
         record, counts = self.record, self._counts()
         if record != self.directory.record:
             self.directory.write(record)

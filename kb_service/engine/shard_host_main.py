@@ -1,7 +1,7 @@
-"""``python -m kb_service.engine.host``: serve one shard, as the engine's child.
+"""``python -m kb_service.engine.shard_host_main``: serve one shard, as the engine's child.
 
-Loading a large shard holds Python's interpreter lock for longer than a question may wait. So an
-optimised shard is loaded here, while the engine still answers from the old one.
+Loading a large shard holds Python's interpreter lock for longer than a question may wait. So an optimised shard is
+loaded here, while the engine still answers from the old one.
 """
 
 import signal
@@ -20,18 +20,7 @@ from kb_service.vector_index.edge_shard import Shard
 
 
 def main(parent: str, model: str, dimension: str, folder: str, socket: str) -> int:
-    """Serve the shard in ``folder`` on ``socket`` until SIGTERM.
-
-    Args:
-        parent: process id of the engine.
-        model: the embedding model's name.
-        dimension: length of its vectors.
-        folder: where the shard lies.
-        socket: path of the socket to listen on.
-
-    Returns:
-        The process's exit code.
-    """
+    """Serve the shard in ``folder`` on ``socket`` until SIGTERM; returns the exit code."""
     die_with_parent(int(parent))
     settings = get_settings()
     configure_logging(settings, part="index")

@@ -7,13 +7,7 @@ from kb_service.engine_client.protocol import EngineRequest, pack_frame, unpack_
 
 
 class WriteLog:
-    """Requests in the order in which they were carried out, in a file that goes with the object.
-
-    Not durable: a crash throws away the copy, and the write log with it.
-
-    Args:
-        path: a file that does not exist.
-    """
+    """Requests in order, in a new temporary file at ``path``; not durable: a crash discards it together with the copy."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -28,11 +22,11 @@ class WriteLog:
         return self._invalid
 
     def invalidate(self) -> None:
-        """Note that a write ended halfway: nobody knows what it left in the shard."""
+        """Call when a write failed halfway: the shard's state is unknown."""
         self._invalid = True
 
     def append(self, request: EngineRequest) -> None:
-        """Keep a write that was carried out; one that can't be kept invalidates the write log."""
+        """Log a completed write; a failure to do so invalidates the log."""
         try:
             self._file.write(pack_frame(request))
             self._file.flush()
@@ -42,7 +36,7 @@ class WriteLog:
         self.waiting += 1
 
     def drain(self) -> Iterator[EngineRequest]:
-        """The kept requests that were not taken before, each once."""
+        """The requests added since the last call."""
         while self.waiting:
             with self._path.open("rb") as file:
                 file.seek(self._read_to)
@@ -52,6 +46,5 @@ class WriteLog:
             yield request
 
     def close(self) -> None:
-        """Remove the file."""
         self._file.close()
         self._path.unlink(missing_ok=True)

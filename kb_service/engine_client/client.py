@@ -31,10 +31,10 @@ from kb_service.engine_client.protocol import (
 )
 
 _HEALTH_SECONDS = 2.0
-# How long a call waits for a socket to appear: a supervisor restarts a dead engine in less.
+# How long a call waits for a socket: a supervisor restarts a dead engine faster.
 _CONNECT_SECONDS = 2.5
-# An engine that is busy, or still loading, says so at once. Who asks a question and hears nothing
-# for so long asks that, and gives up on one that is silent: within three seconds in all.
+# A busy or loading engine reports its health at once. A question without an answer for so long asks for it, and gives
+# up on a silent engine: within three seconds in all.
 _DOUBT_SECONDS = 1.5
 _LIFE_SECONDS = 1.0
 _RETRY_SECONDS = 0.05
@@ -54,8 +54,6 @@ _Reply = TypeVar("_Reply", bound=WireMessage)
 
 
 class _Connection:
-    """One connection and the requests that wait for an answer on it."""
-
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
@@ -66,18 +64,11 @@ class _Connection:
 
     @property
     def broken(self) -> bool:
-        """Whether nothing more will come."""
         return self._writer.is_closing() or self._reading.done()
 
     async def exchange(self, op: str, body: WireMessage, *, doubted: bool = False) -> EngineResponse:
-        """Send a request and wait for its answer; taken back when the caller is cancelled.
-
-        Args:
-            doubted: whether to give up on an engine that does not even say how it is.
-
-        Raises:
-            OSError: The connection broke.
-            TimeoutError: The engine is silent.
+        """Send a request, withdrawn on cancellation; ``doubted`` gives up early on an engine that doesn't answer
+        ``health``.
         """
         request_id = next(self._ids)
         frame = pack_request(request_id, op, body)
@@ -109,7 +100,7 @@ class _Connection:
         task.add_done_callback(self._doubts.discard)
 
     async def _look_for_life(self, answer: asyncio.Future[EngineResponse]) -> None:
-        # Whoever breaks the connection tells all who wait on it.
+        # The cause of the break is passed on to all waiting requests.
         with suppress(OSError):
             while not answer.done():
                 try:
@@ -122,7 +113,6 @@ class _Connection:
                 await asyncio.wait([answer], timeout=_DOUBT_SECONDS)
 
     async def close(self) -> None:
-        """Hang up; requests under way fail."""
         tasks = [self._reading, *self._doubts]
         for task in tasks:
             task.cancel()
@@ -147,11 +137,8 @@ class _Connection:
 class EngineClient:
     """One multiplexed connection to the engine, shared by any number of tasks of one event loop.
 
-    It connects at the first call and again after the engine was restarted. A request whose
-    connection broke is sent once more: every operation of the engine may be repeated.
-
-    Args:
-        socket_path: ``settings.effective_engine_socket``.
+    It connects at the first call and again after a restart of the engine. A request whose connection broke is sent
+    once more: every operation of the engine is idempotent.
     """
 
     def __init__(self, socket_path: Path) -> None:
@@ -160,11 +147,7 @@ class EngineClient:
         self._link: _Connection | None = None
 
     async def health(self) -> EngineHealth:
-        """The engine's state, at once also while it starts.
-
-        Raises:
-            EngineUnavailable: Nobody answers on the socket.
-        """
+        """The engine's state, at once also during its start; EngineUnavailable when nothing answers."""
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):
                 return await self._exchange(await self._connect(), "health", EmptyBody(), EngineHealth)
@@ -174,12 +157,11 @@ class EngineClient:
     async def call(self, op: str, body: WireMessage, reply: type[_Reply], *, timeout_seconds: float) -> _Reply:
         """Send one request and wait for its answer.
 
-        A person waits for what takes no longer than ``QUERY_SECONDS``: then an engine that stands
-        still is not waited for that long.
+        Calls of at most ``QUERY_SECONDS`` are interactive: they fail early when the engine hangs.
 
         Raises:
             EngineUnavailable: No answer in time, or the connection broke twice.
-            AgentexError: What the engine answered with.
+            AgentexError: The engine's own error.
         """
         doubted = timeout_seconds <= QUERY_SECONDS
         try:
@@ -187,7 +169,7 @@ class EngineClient:
                 link = await self._connect_patiently()
                 try:
                     return await self._exchange(link, op, body, reply, doubted=doubted)
-                # It is an OSError, and says nothing of the connection.
+                # TimeoutError is an OSError, but the connection is intact.
                 except TimeoutError:
                     raise
                 except OSError:
@@ -199,7 +181,6 @@ class EngineClient:
             raise EngineUnavailable(reason="the engine does not answer") from error
 
     async def close(self) -> None:
-        """Close the connection; calls under way fail or connect again."""
         link, self._link = self._link, None
         if link is not None:
             await link.close()

@@ -19,7 +19,7 @@ MAX_FRAME_BYTES = 64 * 2**20
 QUERY_SECONDS = 10.0
 INGEST_SECONDS = 120.0
 
-# Encoders read no more of one text.
+# Maximum input of the encoders.
 _MAX_CHARACTERS = 100_000
 
 UpkeepState = Literal["none", "copying", "optimising", "replaying", "swapping"]
@@ -28,7 +28,7 @@ _LENGTH = struct.Struct(">I")
 
 
 class MalformedFrame(Exception):
-    """Bytes that are no frame of ours; the connection they came on is closed."""
+    """A malformed frame; its connection is closed."""
 
 
 class WireMessage(BaseModel):
@@ -42,13 +42,13 @@ class EmptyBody(WireMessage):
 
 
 class RawBody(WireMessage):
-    """A body that is handed on as it came."""
+    """A body passed on unparsed."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class EngineRequest(WireMessage):
-    """One request; ``op`` ``cancel`` takes back the request of the same id, without an answer."""
+    """One request; ``op`` ``cancel`` withdraws the request of the same id, without an answer."""
 
     id: int
     op: str
@@ -65,7 +65,7 @@ class EngineResponse(WireMessage):
 
 
 class EncoderHealth(WireMessage):
-    """An encoder that runs in the engine: ``backend`` is runtime and number format, or None."""
+    """An encoder in the engine: ``backend`` is runtime and number format, or None."""
 
     model: str
     backend: str | None
@@ -75,9 +75,9 @@ class EncoderHealth(WireMessage):
 class IndexHealth(WireMessage):
     """A model's shard.
 
-    ``upkeep`` is what is being done for it; ``optimised`` says whether it ever was, ``written``
-    and ``deleted`` count points since then; ``own_process`` says that a process of its own serves it; ``vectors_by`` names
-    the backend that made its first vectors; ``problem`` is what went wrong last.
+    ``upkeep``: the maintenance in progress. ``optimised``: whether it ever was. ``written``, ``deleted``: points since
+    then. ``own_process``: another process serves it. ``vectors_by``: the backend of its first vectors. ``problem``:
+    the last error.
     """
 
     model: str
@@ -92,10 +92,10 @@ class IndexHealth(WireMessage):
 
 
 class EngineHealth(WireMessage):
-    """What the engine is and how far it has come.
+    """The engine's state.
 
-    ``model`` to ``dtype`` speak of the default encoder. ``points`` is None in server mode,
-    ``waiting`` the number of requests not yet answered.
+    ``model`` to ``dtype`` describe the default encoder. ``points`` is None in server mode, ``waiting`` the number of
+    unanswered requests.
     """
 
     state: Literal["starting", "ready", "draining"]
@@ -114,29 +114,17 @@ _Reply = TypeVar("_Reply", bound=WireMessage)
 
 
 def pack_frame(message: WireMessage) -> bytes:
-    """A frame: four bytes of length (big endian), then msgpack.
-
-    Raises:
-        RequestTooLarge: The message is larger than ``MAX_FRAME_BYTES``.
-    """
+    """A frame: four bytes of length (big endian), then msgpack; RequestTooLarge above ``MAX_FRAME_BYTES``."""
     return _framed(message)
 
 
 def pack_request(request_id: int, op: str, body: WireMessage) -> bytes:
-    """The frame of a ``EngineRequest`` with this body, which is not copied on the way.
-
-    Raises:
-        RequestTooLarge: as above.
-    """
+    """The frame of an ``EngineRequest``, without a copy of its body."""
     return _framed({"id": request_id, "op": op, "body": body})
 
 
 def pack_answer(request_id: int, body: WireMessage) -> bytes:
-    """The frame of a ``EngineResponse`` with this body, which is not copied on the way.
-
-    Raises:
-        RequestTooLarge: as above.
-    """
+    """The frame of an ``EngineResponse``, without a copy of its body."""
     return _framed({"id": request_id, "ok": True, "body": body, "code": 0})
 
 
@@ -152,17 +140,12 @@ def _fields(message: WireMessage) -> dict[str, object]:
 
 
 def encodable(text: str) -> str:
-    """A text as encoders are sent it: lone surrogates can't be written to the wire."""
+    """The text without lone surrogates, which can't be encoded as UTF-8."""
     return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
 async def read_frame(reader: asyncio.StreamReader, shape: type[_Reply]) -> _Reply:
-    """Read one frame of a known shape.
-
-    Raises:
-        MalformedFrame: Not a frame, too large, or of another shape.
-        asyncio.IncompleteReadError: The other side closed the connection.
-    """
+    """Read one frame of a known shape; MalformedFrame for anything else, IncompleteReadError at the end."""
     (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
     if length > MAX_FRAME_BYTES:
         raise MalformedFrame
@@ -170,11 +153,7 @@ async def read_frame(reader: asyncio.StreamReader, shape: type[_Reply]) -> _Repl
 
 
 def unpack_frame(file: BinaryIO, shape: type[_Reply]) -> _Reply:
-    """Read one frame of a known shape from a file.
-
-    Raises:
-        MalformedFrame: Not a whole frame, or of another shape.
-    """
+    """Read one frame of a known shape from a file; MalformedFrame for anything else."""
     header = file.read(_LENGTH.size)
     if len(header) != _LENGTH.size:
         raise MalformedFrame

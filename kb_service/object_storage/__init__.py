@@ -1,1 +1,1 @@
-"""Where the uploaded bytes are kept: the data folder, or an S3-compatible store."""
+"""Storage of uploaded bytes: the data folder, or an S3-compatible store."""

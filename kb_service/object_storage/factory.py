@@ -1,4 +1,4 @@
-"""Factory of the object store, by the settings."""
+"""Factory of the object store."""
 
 from pydantic import SecretStr
 
@@ -11,7 +11,7 @@ def open_object_store(settings: Settings) -> ObjectStore:
     """The data folder, or the S3-compatible store of ``AGENTEX_OBJECT_STORE_URL``."""
     if settings.object_store_url is None:
         return LocalObjectStore(settings.data_dir / "files")
-    # Only who has such a store loads what talks to it: 4 MB in each process.
+    # Loaded only where configured: 4 MB per process.
     from obstore.store import S3Store  # noqa: PLC0415
 
     from kb_service.object_storage.s3 import S3ObjectStore  # noqa: PLC0415
@@ -25,7 +25,7 @@ def open_object_store(settings: Settings) -> ObjectStore:
 
 
 def _credentials(settings: Settings) -> dict[str, str]:
-    """What is set; what is not is found by the store's own rules (environment, instance role)."""
+    """The configured credentials; the store finds others itself (environment, instance role)."""
     options = {
         "endpoint": settings.object_store_endpoint,
         "access_key_id": _plain(settings.object_store_access_key),

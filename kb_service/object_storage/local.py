@@ -14,17 +14,13 @@ from core.errors.server import ObjectStoreUnavailable, StorageFull
 from kb_service.object_storage.protocol import FOLDER_CHARACTERS
 
 _INCOMING = ".incoming"
-# An upload in progress is younger than this; what is older was left behind by a crash.
+# Older temporary files were left by a crash.
 _STALE_SECONDS = 3600
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class LocalObjectStore:
-    """Files below one folder.
-
-    Args:
-        root: made with mode 0700 when missing.
-    """
+    """Files below ``root``, which is created with mode 0700 when missing."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -32,7 +28,7 @@ class LocalObjectStore:
         self._incoming.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     async def write(self, key: str, content: AsyncIterator[bytes]) -> None:
-        """Write to a temporary file, force it to disk, then move it to its place."""
+        """Write to a temporary file, sync it, then rename it."""
         temporary, is_in_place = self._temporary(), False
         try:
             with _translate_errors():
@@ -41,7 +37,7 @@ class LocalObjectStore:
                     if pending:
                         await to_thread.run_sync(_append, temporary, pending)
                     pending = block
-                # Most files are one block: then this is the only way to a thread and back.
+                # Most files are one block: then this is the only call to a thread.
                 await to_thread.run_sync(_finish, temporary, pending, self._path(key))
             is_in_place = True
         finally:
@@ -49,29 +45,26 @@ class LocalObjectStore:
                 temporary.unlink(missing_ok=True)
 
     async def write_few(self, objects: Mapping[str, bytes]) -> None:
-        """As ``write``, on one way to a thread; a folder is forced to disk once for all."""
+        """As ``write``, in one call to a thread and with one sync per folder."""
         places = {self._temporary(): self._path(key) for key in objects}
         with _translate_errors():
             await to_thread.run_sync(_write_few, places, list(objects.values()))
 
     @asynccontextmanager
     async def local_copy(self, key: str) -> AsyncGenerator[Path]:
-        """The file itself."""
         path = self._path(key)
         if not path.is_file():
             raise FileNotFoundError(key)
         yield path
 
     async def delete(self, key: str) -> None:
-        """Remove the file."""
         await to_thread.run_sync(lambda: self._path(key).unlink(missing_ok=True))
 
     async def keys(self) -> list[str]:
-        """All keys; leftovers of broken uploads are removed on the way."""
         return await to_thread.run_sync(self._scan)
 
     async def ping(self) -> None:
-        """Check that the folder is there and can be written."""
+        """Check that the folder exists and is writable."""
         if not os.access(self._incoming, os.W_OK):
             raise ObjectStoreUnavailable
 
@@ -148,9 +141,8 @@ def _write_few(places: Mapping[Path, Path], contents: Sequence[bytes]) -> None:
 
 
 def _begin_to_sync(descriptors: Iterable[int]) -> None:
-    """Let the disk take them all at once, instead of each when the one before it is there.
-
-    Sixteen files of a kilobyte take a third of the time then (ext4: one journal entry for all).
+    """Start writing all files at once: sixteen of a kilobyte take a third of the time (ext4: one journal entry for
+    all).
     """
     if hasattr(os, "posix_fadvise"):
         for descriptor in descriptors:
@@ -158,13 +150,12 @@ def _begin_to_sync(descriptors: Iterable[int]) -> None:
 
 
 def _move(places: Mapping[Path, Path]) -> None:
-    """Give whole files their names, and force these to disk."""
     folders = {target.parent for target in places.values()}
     for folder in folders:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for temporary, target in places.items():
         temporary.rename(target)
-    # Those above also when a folder was there: another upload may have made it a moment ago.
+    # Also the parents of existing folders: another upload may have created them just now.
     for folder in (*folders, *{folder.parent for folder in folders}):
         _sync_folder(folder)
 

@@ -1,4 +1,4 @@
-"""What an object store does for the rest of the product."""
+"""The protocol of object stores; every method may raise ObjectStoreUnavailable."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -13,44 +13,23 @@ class ObjectStore(Protocol):
     """Bytes under keys; keys are made here, never by a client."""
 
     async def write(self, key: str, content: AsyncIterator[bytes]) -> None:
-        """Store an object; when this returns it survives a crash, when it raises nothing is left.
-
-        Raises:
-            StorageFull: no room.
-            ObjectStoreUnavailable: the store did not answer.
-        """
+        """Store an object durably, or raise (StorageFull without room) and leave nothing."""
         ...
 
     async def write_few(self, objects: Mapping[str, bytes]) -> None:
-        """Store some small objects, their bytes by key: as ``write``, all of them or none.
-
-        Raises:
-            StorageFull: no room.
-            ObjectStoreUnavailable: the store did not answer.
-        """
+        """Store small objects by key: as ``write``, all of them or none."""
         ...
 
     def local_copy(self, key: str) -> AbstractAsyncContextManager[Path]:
-        """A file with the object's bytes, valid inside the context.
-
-        Raises:
-            FileNotFoundError: no such object.
-            ObjectStoreUnavailable: the store did not answer.
-        """
+        """A file with the object's bytes, valid inside the context; FileNotFoundError for an unknown key."""
         ...
 
     async def delete(self, key: str) -> None:
-        """Remove an object; one that is not there is no error."""
+        """Delete an object if it exists."""
         ...
 
-    async def keys(self) -> list[str]:
-        """All keys, for the reconciler."""
-        ...
+    async def keys(self) -> list[str]: ...
 
     async def ping(self) -> None:
-        """Pass when the store can be used.
-
-        Raises:
-            ObjectStoreUnavailable: it can't.
-        """
+        """Raise ObjectStoreUnavailable when the store can't be used."""
         ...

@@ -18,11 +18,7 @@ from core.errors.server import ObjectStoreUnavailable
 
 
 class S3ObjectStore:
-    """Objects below a prefix of a bucket.
-
-    Args:
-        store: any store that obstore knows.
-    """
+    """Objects below a prefix of a bucket."""
 
     def __init__(self, store: AnyStore) -> None:
         self._store = store
@@ -35,14 +31,14 @@ class S3ObjectStore:
             raise ObjectStoreUnavailable from error
 
     async def write_few(self, objects: Mapping[str, bytes]) -> None:
-        """Upload them side by side; when one is not accepted, those that were are removed."""
+        """Upload in parallel; if one fails, the others are removed."""
         puts = [obstore.put_async(self._store, key, content) for key, content in objects.items()]
         outcomes = await asyncio.gather(*puts, return_exceptions=True)
         failure = next((outcome for outcome in outcomes if isinstance(outcome, BaseException)), None)
         if failure is None:
             return
         for key in objects:
-            # What can't be removed now either is the sweeper's.
+            # The sweep removes what remains.
             with suppress(ObjectStoreUnavailable):
                 await self.delete(key)
         if isinstance(failure, BaseError):
@@ -51,7 +47,6 @@ class S3ObjectStore:
 
     @asynccontextmanager
     async def local_copy(self, key: str) -> AsyncGenerator[Path]:
-        """Download into a temporary file."""
         with tempfile.TemporaryDirectory(prefix="agentex-") as folder:
             path = Path(folder) / "object"
             try:
@@ -66,7 +61,6 @@ class S3ObjectStore:
             yield path
 
     async def delete(self, key: str) -> None:
-        """Remove an object."""
         try:
             await obstore.delete_async(self._store, key)
         except FileNotFoundError:
@@ -75,7 +69,6 @@ class S3ObjectStore:
             raise ObjectStoreUnavailable from error
 
     async def keys(self) -> list[str]:
-        """All keys below the prefix."""
         try:
             batches = [batch async for batch in obstore.list(self._store)]
         except BaseError as error:

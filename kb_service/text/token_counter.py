@@ -17,24 +17,24 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 _WINDOW = 1 << 15
 # WordPiece reads a word of more characters as a single [UNK].
 _LONGEST_WORD = 100
-# An overlong word is handed out in parts of this many characters.
+# An overlong word is yielded in parts of this many characters.
 _PART = 16
 # No punctuation has a higher code.
 _LAST_SIGN = 0x20000
-# What BERT's tokenizers read in one way only: letters and digits of ASCII make words, each other
-# character is a word of its own.
+# Text that all BERT tokenizers split alike: ASCII letters and digits form words, each other character is a word of its
+# own.
 _PLAIN = re.compile(r"[\t\n\r -~‘’“”–—…]*+")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
-# What is longer hardly comes again.
+# Longer words rarely recur.
 _LONGEST_KNOWN = 40
 _MOST_KNOWN = 1 << 15
 
 
 class Word(NamedTuple):
-    """One word or sign of a text: where it stands and how many tokens it costs.
+    """One word or sign of a text: its place and its cost in tokens.
 
-    Both of its borders are safe cuts: a text from any word's start to any word's end never
-    counts more tokens than its words' sum.
+    Both of its borders are safe cuts: a text from any word's start to any word's end never counts more tokens than its
+    words' sum.
     """
 
     start: int
@@ -45,15 +45,14 @@ class Word(NamedTuple):
 class TokenCounter:
     """Token counts and places by one ``tokenizer.json``; truncation and padding are off.
 
-    The special tokens an encoder adds around a text are not counted. The tokenizer reads a word
-    of more than 100 characters as one unknown token; here such a word counts one token per
-    (decomposed) character, so that a size in tokens always bounds the characters too.
-    Texts of any length are read in windows: linear time, bounded memory. Safe across threads.
+    Special tokens that an encoder adds are not counted. The tokenizer reads a word of more than 100 characters as one
+    unknown token; here it counts one token per (decomposed) character, so that a size in tokens always bounds the
+    characters too. Texts of any length are read in windows: linear time, bounded memory. Thread-safe.
     """
 
     def __init__(self, tokenizer_file: Path) -> None:
         self._tokenizer_file = tokenizer_file
-        # What plain words cost; most of a text are words that others had too.
+        # Cached costs of plain words; most words recur in other texts.
         self._known: dict[str, int] = {}
 
     @cached_property
@@ -65,22 +64,17 @@ class TokenCounter:
         return tokenizer
 
     def count(self, text: str) -> int:
-        """The number of tokens of ``text``; 0 for blanks and control characters only."""
+        """The number of tokens; 0 for only blanks and control characters."""
         return sum(word.tokens for window in self.windows(text) for word in window)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """The character span of each token, in order, as the tokenizer itself cuts the text.
-
-        Args:
-            text: a text of moderate size: it is encoded in one call.
-        """
+        """The character span of each token, in order; for texts of moderate size, which are encoded in one call."""
         return self._encode(text).offsets
 
     def windows(self, text: str, start: int = 0, end: int | None = None) -> Iterator[list[Word]]:
         """The words of ``text[start:end]`` in batches of about 32,000 characters.
 
-        Spans index into ``text``. A word is never torn by a window's border, except one of more
-        than 100 characters, which comes in parts.
+        Spans index into ``text``. A window's border cuts only words of more than 100 characters, which come in parts.
         """
         end = len(text) if end is None else end
         inside = False
@@ -120,7 +114,7 @@ class TokenCounter:
 
     @cached_property
     def _special(self) -> list[str] | None:
-        """What is one token wherever it stands; None where no text is plain."""
+        """Strings that are a single token everywhere; None if the tokenizer can't count by words."""
         tokenizer = self._tokenizer
         if not isinstance(tokenizer.pre_tokenizer, BertPreTokenizer):
             return None
@@ -129,14 +123,14 @@ class TokenCounter:
         return [token.content for token in tokenizer.get_added_tokens_decoder().values()]
 
     def _plain_words(self, text: str, shift: int) -> list[Word] | None:
-        """The words of a text whose words cost the same wherever they stand; None of others."""
+        """The words of a text whose words cost the same everywhere; None for other texts."""
         if self._special is None or _PLAIN.fullmatch(text) is None:
             return None
         if any(token in text for token in self._special):
             return None
         if len(self._known) > _MOST_KNOWN:
             self._known = {}
-        # Another thread may begin a new one meanwhile.
+        # Another thread may replace it.
         costs = self._known
         matches = list(_PLAIN_WORD.finditer(text))
         unknown = {word for match in matches if (word := match[0]) not in costs}
@@ -154,9 +148,8 @@ class TokenCounter:
 def _between_signs(text: str, encoding: Encoding, shift: int) -> Iterator[Word]:
     """Words that end at blanks and at each sign, as BERT's do.
 
-    Other tokenizers know only blanks as borders: to them a Chinese paragraph is one word. A token
-    that reaches over a sign counts on both sides of it. Cut out of its surroundings, a span may
-    still be read as a token or two more than the sum of its words.
+    Other tokenizers know only blanks as borders: to them a Chinese paragraph is one word. A token that crosses a sign
+    counts on both sides of it. A span by itself may still count a token or two more than the sum of its words.
     """
     tokens = encoding.offsets
     done = 0
@@ -174,20 +167,19 @@ def _between_signs(text: str, encoding: Encoding, shift: int) -> Iterator[Word]:
 
 @cache
 def _runs() -> re.Pattern[str]:
-    """Runs of what is neither blank nor punctuation, and each punctuation mark."""
     codes = range(_LAST_SIGN)
     signs = "".join(chr(code) for code in codes if unicodedata.category(chr(code))[0] == "P")
     return re.compile(rf"[^\s{re.escape(signs)}]+|[{re.escape(signs)}]")
 
 
 def characters(text: str, word: Word) -> Iterator[Word]:
-    """The characters of a word that must be cut, each with the most tokens it can cost."""
+    """The characters of a word that must be cut, each with its maximum cost in tokens."""
     for place in range(word.start, word.end):
         yield Word(place, place + 1, len(unicodedata.normalize("NFD", text[place])))
 
 
 def _joins(gap: str) -> bool:
-    """Whether what stands left and right of ``gap`` is one word to the tokenizer."""
+    """Whether the tokenizer sees one word left and right of ``gap``."""
     return not any(sign in "\t\n\r" or unicodedata.category(sign) == "Zs" for sign in gap)
 
 
@@ -210,5 +202,5 @@ def _parts(text: str, word: Word) -> Iterator[Word]:
 
 @lru_cache(maxsize=4)
 def token_counter(tokenizer_file: Path = MODEL_DIR / "tokenizer.json") -> TokenCounter:
-    """The counter of this process for one tokenizer file; by default all-MiniLM-L6-v2's."""
+    """This process's counter for a tokenizer file; by default all-MiniLM-L6-v2's."""
     return TokenCounter(tokenizer_file)

@@ -1,7 +1,7 @@
 """Lexical tokens, sentences and windows of a text in Chinese, English or both.
 
-The tokens of Agentex's rerank: runs of CJK characters become overlapping bigrams, other runs of
-letters and digits become stemmed words. Two decisions on normalisation:
+The tokens of Agentex's rerank: runs of CJK characters become overlapping bigrams, other runs of letters and digits
+become stemmed words. Two decisions on normalisation:
 
 - Tokens are made after NFKC and lower-casing, so that full-width and half-width forms, ligatures
   and compatibility ideographs meet their plain forms. Simplified and Traditional stay apart.
@@ -10,8 +10,7 @@ letters and digits become stemmed words. Two decisions on normalisation:
 """
 
 # snowballstemmer has no types for its stemmers' methods.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import hashlib
 import re
@@ -46,8 +45,8 @@ _CJK_DOMINANT_SHARE = 0.2
 def tokenize(text: str) -> list[str]:
     """The lexical tokens of ``text`` in order, repeats kept; linear time.
 
-    A run of CJK characters gives its overlapping bigrams (a single character stays itself);
-    any other run of letters and digits one lower-case, stemmed word, stop words dropped.
+    A run of CJK characters gives its overlapping bigrams (a single character stays itself); any other run of letters
+    and digits one lower-case, stemmed word, stop words dropped.
     """
     tokens: list[str] = []
     for run, is_cjk in runs(text):
@@ -62,10 +61,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def runs(text: str) -> list[tuple[str, bool]]:
-    """The words of ``text`` in order, normalised, each with whether it is of CJK characters.
-
-    Those are not parted from each other, because nothing in the text parts them.
-    """
+    """The words of ``text`` in order, normalised, each with whether it is a run of CJK characters."""
     return _runs(_normalised(text))
 
 
@@ -84,7 +80,7 @@ def numbers(text: str) -> list[str]:
     A number is a run of digits beside no letter: 2024年 has one, GPT4 has none, 3.14 has two.
     """
     normalised = _normalised(text)
-    # Most passages have none, and to look for one is a tenth of cutting the text into words.
+    # Most passages have none, and this check takes a tenth of splitting into words.
     if _DIGIT.search(normalised) is None:
         return []
     decimals = (run for run, is_cjk in _runs(normalised) if not is_cjk and run.isdecimal())
@@ -94,14 +90,13 @@ def numbers(text: str) -> list[str]:
 def sentences(text: str) -> list[str]:
     """The sentences of ``text``, blank ones dropped.
 
-    A sentence ends at ``.``, ``!`` or ``?`` before a blank, or at a Chinese full stop,
-    exclamation or question mark.
+    A sentence ends at ``.``, ``!`` or ``?`` before a blank, or at a Chinese full stop, exclamation or question mark.
     """
     return [sentence for sentence in _SENTENCE_BORDER.split(text) if sentence.strip()]
 
 
 def windows(text: str) -> list[str]:
-    """Two consecutive sentences each, step one; a text of one sentence is one window."""
+    """Each two consecutive sentences; a text of one sentence is one window."""
     parts = sentences(text)
     if len(parts) < 2:
         return parts
@@ -128,14 +123,14 @@ _lock = Lock()
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of a lower-case word; a word of another language mostly stays as it is."""
+    """The stem of a lower-case word; words of other languages mostly stay unchanged."""
     if len(word) > _LONGEST:
         return word
     with _lock:
         return str(_stemmer.stemWord(word))
 
 
-# Raise it with any change of tokens, sentences or layout: older bytes are then made anew.
+# Raise it with any change of tokens, sentences or layout: older bytes are then recomputed.
 _LAYOUT = 1
 _HEAD = struct.Struct("<BI")
 
@@ -144,30 +139,29 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Tokens in order, and how many of them each sentence has."""
+    """Tokens in order, and their number in each sentence."""
 
     tokens: Ints
     sizes: Ints
 
 
 def pack_terms(text: str) -> bytes:
-    """Tokenise a passage for storage; about a millisecond, so not on an event loop.
+    """Tokenise a passage for storage; takes about a millisecond, so not on an event loop.
 
-    Layout, little-endian: version (1 byte), number of sentences (4), tokens of each sentence
-    (4 each), hash of each token (8 each).
+    Layout, little-endian: version (1 byte), number of sentences (4), tokens of each sentence (4 each), hash of each
+    token (8 each).
     """
     sizes, hashes = _analysed(text)
     return _HEAD.pack(_LAYOUT, len(sizes)) + sizes.astype("<u4").tobytes() + hashes.tobytes()
 
 
 def compute_terms(text: str) -> Terms:
-    """The terms of a text that has none in store; as slow as ``pack_terms``."""
+    """The terms of a text without stored ones; as slow as ``pack_terms``."""
     sizes, tokens = _analysed(text)
     return Terms(tokens, sizes)
 
 
 def _analysed(text: str) -> tuple[Ints, Ints]:
-    """The number of tokens in each sentence, and the hash of each token."""
     parts = [tokenize(sentence) for sentence in sentences(text)]
     sizes = np.fromiter(map(len, parts), np.int64, len(parts))
     hashes = np.fromiter((hash_token(t) for part in parts for t in part), "<i8", int(sizes.sum()))
@@ -175,7 +169,7 @@ def _analysed(text: str) -> tuple[Ints, Ints]:
 
 
 def unpack_terms(packed: bytes | None) -> Terms | None:
-    """What ``pack_terms`` made; None if there is nothing or another version made it."""
+    """Read the output of ``pack_terms``; None for None or another version."""
     if packed is None or len(packed) < _HEAD.size:
         return None
     layout, count = _HEAD.unpack_from(packed)

@@ -7,14 +7,14 @@ import qdrant_edge
 from kb_service.text.tokenizer import numbers
 from kb_service.vector_index.protocol import SparseVector
 
-# In front of a number it makes a word of it that no text has.
+# Prefix of number terms: no text contains such a word.
 _NUMBER = "agentexnumber"
 
 
 @lru_cache(maxsize=1)
 def _bm25() -> qdrant_edge.Bm25:
-    # Only the tokenizer differs from the defaults: the default one finds no Chinese word
-    # (R@5 .16 instead of .99), and language="chinese" loses English stemming.
+    # Only the tokenizer differs from the defaults: the default one finds no Chinese word (R@5 .16 instead of .99), and
+    # language="chinese" loses English stemming.
     return qdrant_edge.Bm25(qdrant_edge.Bm25Config(tokenizer=qdrant_edge.TokenizerType.Multilingual))
 
 
@@ -24,15 +24,15 @@ def encode_document(text: str) -> SparseVector:
 
 
 def encode_query(text: str) -> SparseVector:
-    """Weight 1 for each distinct term of a question; empty when it has none."""
+    """Weight 1 for each distinct term of a question."""
     return _plain(_bm25().embed_query(_readable(text)))
 
 
 def _readable(text: str) -> str:
-    # Lone surrogates (from broken JSON or PDF text) can't cross into Rust.
+    # Lone surrogates (from broken JSON or PDF text) can't be passed to Rust.
     clean = text.encode("utf-8", "replace").decode("utf-8")
-    # The tokenizer passes over numbers, which years, paragraphs and error codes are asked for by.
-    # Behind the text, so that everything else gives the terms that it would give without them.
+    # The tokenizer skips numbers, but years, paragraphs and error codes are searched. Appended, so that all other
+    # terms stay unchanged.
     return " ".join([clean, *(f"{_NUMBER}{number}" for number in numbers(clean))])
 
 

@@ -1,8 +1,7 @@
-"""A Qdrant Edge shard on disk: opened, written in small steps, queried; synchronous."""
+"""A Qdrant Edge shard on disk; synchronous, written in small steps."""
 
 # qdrant_edge ships stubs whose payloads and vectors are Any.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # An id may be a number or a text too; all of ours are UUIDs.
 # pyright: reportAttributeAccessIssue=false
 
@@ -61,25 +60,23 @@ from kb_service.vector_index.protocol import (
     check_query,
 )
 
-# An update holds Python's interpreter lock: writing 256 points takes about 10 ms, deleting 2,000
-# about 7 ms.
+# An update holds Python's interpreter lock: writing 256 points takes about 10 ms, deleting 2,000 about 7 ms.
 _POINTS_PER_UPDATE = 256
 _POINTS_PER_DELETION = 2000
 _PAGE = 2000
 # 8 bits a number, a quarter of float32: a search reads all of them (docs/decisions/0063).
 _DATATYPE = VectorStorageDatatype.Turbo8
 _LOCKED = "WouldBlock"
-# Below this much free space a failed write is taken for a full disk.
+# Below this much free space a failed write counts as a full disk.
 _LEAST_FREE_BYTES = 64 * 2**20
 
 
 class Shard:
     """The points of one embedding model in ``folder``. Not thread-safe: one thread owns it.
 
-    The write-ahead log is always on: it is what survives ``kill -9``, and its lock is what keeps
-    a second process out. ``points`` is their number, ``unflushed`` counts what was written since
-    the last flush (it is safe in the log, but replaying takes 40 ms per thousand points),
-    ``written`` and ``deleted`` count points since the opening; any thread may read them.
+    The write-ahead log is always on: it survives ``kill -9``, and its lock keeps a second process out. Any thread may
+    read the counts: ``points``; ``unflushed``, written since the last flush (safe in the log, but replaying takes 40
+    ms per thousand points); ``written`` and ``deleted`` since the opening.
 
     Raises:
         VectorIndexUnavailable: Another process has the shard open, or it can't be read.
@@ -94,11 +91,8 @@ class Shard:
         self.points = self._shard.info().points_count
 
     def upsert(self, points: Sequence[ChunkPoint]) -> Generator[None]:
-        """Write points, pausing before each small update.
-
-        Raises:
-            InvalidVector: A point's vector is bad; nothing was written.
-            StorageFull: The disk is full; what was written before stays.
+        """Write points, pausing before each small update; InvalidVector: none was written, StorageFull: some may have
+        been.
         """
         check_points(points, self.dimension)
         for start in range(0, len(points), _POINTS_PER_UPDATE):
@@ -118,7 +112,6 @@ class Shard:
         depth: int,
         documents: DocumentFilter = ALL_DOCUMENTS,
     ) -> HybridHits:
-        """Both legs in one batch; see ``VectorIndex.query``."""
         check_query(dense, sparse, self.dimension)
         if documents.only is not None and not documents.only:
             return HybridHits()
@@ -134,8 +127,7 @@ class Shard:
             requests[DENSE] = self._request(nearest, scope, depth, None)
         if kb_ids and sparse is not None and sparse.indices:
             nearest = Query.Nearest(_edge_sparse(sparse), using=BM25)
-            # IDF over what the query may see: measured equal to a shard of their own,
-            # for .07 ms.
+            # IDF over the visible points: measured equal to a separate shard, for .07 ms.
             idf = SearchParams(idf=IdfParams(corpus=corpus))
             requests[BM25] = self._request(nearest, scope, depth, idf)
         if not requests:
@@ -159,21 +151,13 @@ class Shard:
         yield from self._delete(Filter(must=[_equals("kb_id", kb_id)]))
 
     def count(self, kb_id: str | None, document_id: str | None) -> int:
-        """The exact number of points that match what is given."""
         conditions = {"kb_id": kb_id, "document_id": document_id}
         scope = Filter(must=[_equals(key, value) for key, value in conditions.items() if value is not None])
         with self._translate_errors():
             return self._shard.count(CountRequest(filter=scope, exact=True))
 
     def scroll_points(self, document_id: str, revision: int, offset: str | None) -> tuple[list[ChunkPoint], str | None]:
-        """One page of a revision's points with their vectors.
-
-        Args:
-            offset: where the last page ended; None for the first one.
-
-        Returns:
-            The points, and the offset of the next page, None where there is none.
-        """
+        """One page of a revision's points with their vectors, and the offset of the next page or None."""
         mine = Filter(must=[_equals("document_id", document_id), _equals("revision", revision)])
         request = ScrollRequest(
             limit=_POINTS_PER_UPDATE,
@@ -204,7 +188,7 @@ class Shard:
                 return [IndexedDocument(*key, count) for key, count in counts.items()]
 
     def flush(self) -> None:
-        """Bring the segments up to the log, which shortens the next start."""
+        """Apply the log to the segments, which shortens the next start."""
         with self._translate_errors():
             self._shard.flush()
         self.unflushed = 0
@@ -212,22 +196,20 @@ class Shard:
     def optimise(self) -> None:
         """Build the graph index and free the room of deleted points.
 
-        It holds Python's interpreter lock all the while (half a minute for 100,000 points): only
-        for a process that serves nobody.
+        It holds Python's interpreter lock (half a minute for 100,000 points): only for a process that serves nobody.
         """
         with self._translate_errors():
             self._shard.optimize()
 
     def close(self) -> None:
-        """Flush and give up the lock."""
         self.flush()
         self._shard.close()
 
     def abandon(self) -> None:
-        """Give up the lock and the memory of a shard whose folder is deleted next; it is of no use.
+        """Release the lock and the memory of a shard whose folder will be deleted.
 
-        Closing would flush it, and hold Python's interpreter lock meanwhile: 70 ms where there are
-        40,000 points. Who still refers to this object must not keep the room of its points.
+        Closing would flush it, and hold Python's interpreter lock: 70 ms for 40,000 points. Remaining references to
+        this object must not keep its points in memory.
         """
         del self._shard, self._payloads
 
@@ -267,9 +249,8 @@ class Shard:
 
 
 def presync(folder: Path) -> None:
-    """Bring a shard's files to the disk from any thread, so that its ``flush`` finds little to do.
-
-    Flushing holds Python's interpreter lock while the disk works; this does not.
+    """Sync a shard's files without Python's interpreter lock, so that its ``flush``, which holds it, finds little to
+    do.
     """
     for path in folder.rglob("*"):
         # A file may go while the shard's owner writes.
@@ -300,7 +281,7 @@ def _load(folder: Path, dimension: int) -> EdgeShard:
     except Exception as error:
         if _LOCKED in str(error):
             raise
-        # Made when vectors were stored as float32, which it keeps; else it fails in the same way.
+        # Shards of the time of float32 vectors keep them; otherwise it fails again.
         return EdgeShard.load(str(folder), _config(dimension, VectorStorageDatatype.Float32))
 
 
@@ -309,14 +290,14 @@ def _config(dimension: int, datatype: VectorStorageDatatype) -> EdgeConfig:
     return EdgeConfig(
         vectors={DENSE: dense},
         sparse_vectors={BM25: EdgeSparseVectorParams(modifier=Modifier.Idf)},
-        # It is faster than to take the legs of a query to a processor each.
+        # Faster than a processor per leg.
         max_search_threads=1,
         wal_enabled=True,
     )
 
 
 def _create(folder: Path, dimension: int) -> None:
-    """Make a whole shard beside its place and rename it: a crash leaves none or all of it."""
+    """Create a whole shard beside its place and rename it: a crash leaves none or all of it."""
     config = _config(dimension, _DATATYPE)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as scratch:
@@ -355,7 +336,7 @@ def _edge_sparse(sparse: SparseVector) -> EdgeSparseVector:
 
 
 def _one_of(key: str, values: Sequence[str]) -> FieldCondition:
-    # The same for one value, and a third less work for the whole query.
+    # Equivalent for one value, and a third less work for the whole query.
     if len(values) == 1:
         return _equals(key, values[0])
     return FieldCondition(key=key, match=MatchAny(list(values)))
@@ -377,32 +358,29 @@ class _CachedPayload(NamedTuple):
 
 
 class PayloadCache:
-    """Turns points that a shard legs into legs; for the thread that owns the shard.
+    """Builds a shard's hits from cached payloads; for the thread that owns the shard.
 
-    Where most points of the last query were known, the next one goes without payloads, and those
-    of unknown points are read one by one; that takes twice as long per point.
-
-    Args:
-        shard: whose points they are.
+    If most points of the last query were cached, the next query omits payloads, and missing ones are read one by one,
+    which takes twice as long per point.
     """
 
     def __init__(self, shard: EdgeShard) -> None:
         self._shard = shard
-        # By the number that a point's id is: ids themselves are compared in Python.
+        # Keyed by the id as a number: ids themselves are compared in Python.
         self._cache: dict[int, _CachedPayload] = {}
         self._is_mostly_cached = False
 
     @property
     def payload_fields(self) -> list[str] | bool:
-        """What the next query should bring of each point's payload."""
+        """The payload fields that the next query should return."""
         return False if self._is_mostly_cached else HIT_FIELDS
 
     def hit_lists(self, legs: Sequence[Sequence[ScoredPoint]]) -> list[HitList]:
-        """The legs of a query that brought ``payload_fields``."""
-        # Each look at a point's id makes one.
+        """The legs of a query that returned ``payload_fields``."""
+        # Each access to a point's id builds a new object.
         numbers = [[point.id.int for point in leg] for leg in legs]
         requested = {number for leg in numbers for number in leg}
-        # Taking the keys away from the set would go through all that is kept.
+        # A set difference would iterate over the whole cache.
         unknown = {number for number in requested if number not in self._cache}
         if len(self._cache) + len(unknown) > _CAPACITY:
             self._cache.clear()
@@ -413,7 +391,7 @@ class PayloadCache:
         return [self._hit_list(*leg) for leg in zip(numbers, legs, strict=True)]
 
     def discard(self, ids: Iterable[str]) -> None:
-        """Points of these ids are about to be replaced."""
+        """Drop cached points that are about to be replaced."""
         if self._cache:
             for id_ in ids:
                 self._cache.pop(UUID(id_).int, None)

@@ -1,4 +1,4 @@
-"""The vector index whose shard the engine owns, and the messages to it."""
+"""The vector index whose shard the engine owns, and its messages."""
 
 from collections.abc import Collection, Sequence
 
@@ -35,12 +35,7 @@ _POINTS_PER_REQUEST = 1024
 
 
 class EngineVectorIndex:
-    """A ``VectorIndex`` whose shard the engine process owns; the caller closes the client.
-
-    Args:
-        model: Name of the embedding model, which selects the shard.
-        dimension: Length of the model's vectors.
-    """
+    """A ``VectorIndex`` in the engine process; the caller closes the client."""
 
     def __init__(self, engine: EngineClient, model: str, dimension: int) -> None:
         self._engine = engine
@@ -48,11 +43,10 @@ class EngineVectorIndex:
         self._dimension = dimension
 
     async def ensure_ready(self) -> None:
-        """Wait until the engine has the shard open."""
         await self.count()
 
     async def upsert(self, points: Sequence[ChunkPoint]) -> None:
-        """See ``VectorIndex.upsert``; all points are checked before the first leaves."""
+        """See ``VectorIndex.upsert``; all points are checked before the first is sent."""
         check_points(points, self._dimension)
         for start in range(0, len(points), _POINTS_PER_REQUEST):
             request = pack_points(self._model, points[start : start + _POINTS_PER_REQUEST])
@@ -67,7 +61,6 @@ class EngineVectorIndex:
         depth: int,
         documents: DocumentFilter = ALL_DOCUMENTS,
     ) -> HybridHits:
-        """See ``VectorIndex.query``."""
         check_query(dense, sparse, self._dimension)
         if not kb_ids:
             return HybridHits()
@@ -85,7 +78,6 @@ class EngineVectorIndex:
         return unpack_hits(await self._engine.call("query", request, QueryReply, timeout_seconds=QUERY_SECONDS))
 
     async def search(self, query: HybridQuery) -> HybridAnswer:
-        """See ``EncodingIndex.search``."""
         request = SearchRequest(
             model=self._model,
             kb_ids=list(query.kb_ids),
@@ -101,7 +93,6 @@ class EngineVectorIndex:
         return HybridAnswer(unpack_hits(reply), dense, reply.encoding_ms / 1000)
 
     async def delete_documents(self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None) -> None:
-        """See ``VectorIndex.delete_documents``."""
         request = DeleteDocumentsRequest(
             model=self._model,
             document_ids=list(document_ids),
@@ -110,18 +101,16 @@ class EngineVectorIndex:
         await self._engine.call("delete_documents", request, EmptyBody, timeout_seconds=INGEST_SECONDS)
 
     async def delete_knowledge_base(self, kb_id: str) -> None:
-        """See ``VectorIndex.delete_knowledge_base``."""
         request = DeleteKnowledgeBaseRequest(model=self._model, kb_id=kb_id)
         await self._engine.call("delete_knowledge_base", request, EmptyBody, timeout_seconds=INGEST_SECONDS)
 
     async def count(self, *, kb_id: str | None = None, document_id: str | None = None) -> int:
-        """See ``VectorIndex.count``."""
         request = CountRequest(model=self._model, kb_id=kb_id, document_id=document_id)
         reply = await self._engine.call("count", request, CountReply, timeout_seconds=QUERY_SECONDS)
         return reply.count
 
     async def points(self, document_id: str, revision: int) -> list[ChunkPoint]:
-        """See ``VectorIndex.points``; read a page at a time, so that queries go between."""
+        """Read a page at a time, so that queries go between."""
         points: list[ChunkPoint] = []
         offset: str | None = None
         while True:
@@ -133,14 +122,13 @@ class EngineVectorIndex:
                 return points
 
     async def documents(self) -> list[IndexedDocument]:
-        """See ``VectorIndex.documents``."""
         request = ModelRequest(model=self._model)
         return unpack_documents(
             await self._engine.call("documents", request, DocumentsReply, timeout_seconds=INGEST_SECONDS)
         )
 
     async def close(self) -> None:
-        """Nothing to release: the engine client is the caller's."""
+        """Do nothing: the caller owns the engine client."""
 
 
 def _listed(ids: Sequence[str] | None) -> list[str] | None:
@@ -165,7 +153,7 @@ class UpsertRequest(WireMessage):
 
 
 class QueryRequest(WireMessage):
-    """One question to both legs; a leg without vector is not asked."""
+    """One question to both legs; a leg without a vector is skipped."""
 
     model: str
     kb_ids: list[str]
@@ -178,7 +166,7 @@ class QueryRequest(WireMessage):
 
 
 class SearchRequest(WireMessage):
-    """One question as text: it is encoded, and both legs are asked."""
+    """One question as text, to be encoded for both legs."""
 
     model: str
     kb_ids: list[str]
@@ -190,7 +178,6 @@ class SearchRequest(WireMessage):
     sparse_values: bytes
 
     def encoded(self, vector: bytes) -> "QueryRequest":
-        """The same question with its vector, as the index takes it."""
         return QueryRequest(
             model=self.model,
             kb_ids=self.kb_ids,
@@ -214,14 +201,14 @@ class LegReply(WireMessage):
 
 
 class QueryReply(WireMessage):
-    """Both legs."""
+    """The hits of both legs."""
 
     dense: LegReply
     sparse: LegReply
 
 
 class SearchReply(WireMessage):
-    """Both legs, the question's vector, and how long the encoding took."""
+    """Both legs, the question's vector, and the encoding time."""
 
     dense: LegReply
     sparse: LegReply
@@ -230,7 +217,7 @@ class SearchReply(WireMessage):
 
 
 class DeleteDocumentsRequest(WireMessage):
-    """Delete the points of some documents, or those of these revisions of them."""
+    """Delete the points of documents, or of these revisions of them."""
 
     model: str
     document_ids: list[str]
@@ -245,7 +232,7 @@ class DeleteKnowledgeBaseRequest(WireMessage):
 
 
 class CountRequest(WireMessage):
-    """Count what matches the given ids; None matches all."""
+    """Count the points that match the ids; None matches all."""
 
     model: str
     kb_id: str | None
@@ -259,7 +246,7 @@ class CountReply(WireMessage):
 
 
 class PointsRequest(WireMessage):
-    """The points of one revision of a document, a page at a time."""
+    """One page of the points of a document's revision."""
 
     model: str
     document_id: str
@@ -268,14 +255,14 @@ class PointsRequest(WireMessage):
 
 
 class PointsReply(WireMessage):
-    """One page of points; ``offset`` asks for the next one, None: there is none."""
+    """One page of points, and the offset of the next one or None."""
 
     points: UpsertRequest
     offset: str | None
 
 
 class ModelRequest(WireMessage):
-    """An operation on a model's index that needs nothing else."""
+    """An operation on a model's index without further arguments."""
 
     model: str
 
@@ -289,7 +276,7 @@ class DocumentsReply(WireMessage):
 
 
 def pack_points(model: str, points: Sequence[ChunkPoint]) -> UpsertRequest:
-    """Put points on the wire."""
+    """The points by columns."""
     rows = [point.dense for point in points if point.dense is not None]
     sparse = [point.sparse for point in points]
     return UpsertRequest(
@@ -309,11 +296,7 @@ def pack_points(model: str, points: Sequence[ChunkPoint]) -> UpsertRequest:
 
 
 def unpack_points(request: UpsertRequest, dimension: int) -> list[ChunkPoint]:
-    """The points of a request.
-
-    Raises:
-        ValueError: The columns do not fit together.
-    """
+    """The points of a request; ValueError when its columns do not fit together."""
     rows = iter(np.frombuffer(request.dense, dtype=FLOAT32).reshape(-1, dimension))
     indices = iter(np.frombuffer(request.sparse_indices, dtype=UINT32).tolist())
     values = iter(np.frombuffer(request.sparse_values, dtype=FLOAT32).tolist())
@@ -342,14 +325,14 @@ def unpack_points(request: UpsertRequest, dimension: int) -> list[ChunkPoint]:
 
 
 def unpack_dense(request: QueryRequest) -> NDArray[np.float32] | None:
-    """The dense vector, if there is one."""
+    """The dense vector or None."""
     if request.dense is None:
         return None
     return np.frombuffer(request.dense, dtype=FLOAT32).astype(np.float32)
 
 
 def unpack_sparse(request: QueryRequest | SearchRequest) -> SparseVector:
-    """The sparse vector, empty if there is none."""
+    """The sparse vector, possibly empty."""
     return SparseVector(
         tuple(np.frombuffer(request.sparse_indices, dtype=UINT32).tolist()),
         tuple(np.frombuffer(request.sparse_values, dtype=FLOAT32).tolist()),
@@ -357,10 +340,7 @@ def unpack_sparse(request: QueryRequest | SearchRequest) -> SparseVector:
 
 
 def pack_hits(leg: HitList) -> LegReply:
-    """Put one leg on the wire.
-
-    Its columns are lists: nothing looks at each of their items before who receives them does.
-    """
+    """One leg by columns; lists, so that only the receiver iterates over their items."""
     return LegReply.model_construct(
         ids=leg.ids,
         document_ids=leg.document_ids,
@@ -376,7 +356,7 @@ def unpack_hits(reply: QueryReply | SearchReply) -> HybridHits:
 
 
 def pack_documents(documents: Sequence[IndexedDocument]) -> DocumentsReply:
-    """Put the list of documents on the wire."""
+    """The counts by columns."""
     return DocumentsReply(
         document_ids=[document.document_id for document in documents],
         revisions=[document.revision for document in documents],
@@ -385,7 +365,7 @@ def pack_documents(documents: Sequence[IndexedDocument]) -> DocumentsReply:
 
 
 def unpack_documents(reply: DocumentsReply) -> list[IndexedDocument]:
-    """The list of documents of a reply."""
+    """The counts of a reply."""
     columns = zip(reply.document_ids, reply.revisions, reply.counts, strict=True)
     return [IndexedDocument(*column) for column in columns]
 

@@ -1,4 +1,4 @@
-"""Factory of vector indexes, by the settings."""
+"""Factory of vector indexes."""
 
 from core.settings import Settings
 from kb_service.engine_client.client import EngineClient
@@ -9,20 +9,10 @@ _TIMEOUT_SECONDS = 10
 
 
 def open_vector_index(settings: Settings, engine: EngineClient, *, model: str, dimension: int) -> VectorIndex:
-    """The index of one embedding model: a Qdrant server if a URL is set, else the engine's shard.
-
-    Args:
-        settings: ``qdrant_url`` decides.
-        engine: The engine's client; the caller closes it.
-        model: Name of the embedding model.
-        dimension: Length of its vectors.
-
-    Returns:
-        An index that ``ensure_ready`` has yet to connect.
-    """
+    """The index of one model, on a Qdrant server if a URL is set, else in the engine; the caller closes its client."""
     if settings.qdrant_url is None:
         return EngineVectorIndex(engine, model, dimension)
-    # Half a second and a gRPC stack, which an embedded start can do without.
+    # Loading gRPC takes half a second: not in embedded mode.
     from qdrant_client import AsyncQdrantClient  # noqa: PLC0415
 
     from kb_service.vector_index.qdrant_server import QdrantVectorIndex  # noqa: PLC0415
@@ -32,7 +22,7 @@ def open_vector_index(settings: Settings, engine: EngineClient, *, model: str, d
         url=settings.qdrant_url,
         api_key=key.get_secret_value() if key else None,
         timeout=_TIMEOUT_SECONDS,
-        # It would ask the server for its version here, blocking the event loop.
+        # It would request the server's version here, blocking the event loop.
         check_compatibility=False,
     )
     return QdrantVectorIndex(client, model, dimension)

@@ -1,4 +1,4 @@
-"""Names and payload of a point in Qdrant, be it a server or a shard."""
+"""Names and payloads of Qdrant points, on a server or in a shard."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ HIT_FIELDS = ["document_id", "revision", "chunk"]
 
 
 def to_payload(point: ChunkPoint) -> dict[str, str | int]:
-    """What is kept of a point beside its vectors."""
+    """A point's payload: all but its vectors."""
     payload: dict[str, str | int] = {
         "kb_id": point.kb_id,
         "document_id": point.document_id,
@@ -33,13 +33,13 @@ def to_point(
     dense: object,
     sparse: tuple[Sequence[int], Sequence[float]] | None,
 ) -> ChunkPoint:
-    """The point that was kept, read with its whole payload and its vectors.
+    """The point of a full payload and its vectors.
 
     Args:
-        point_id: its id, of the library's own type.
+        point_id: of the library's own type.
         payload: as ``to_payload`` made it.
-        dense: its dense vector, a list of numbers where it has one.
-        sparse: indices and values of its sparse vector, None where it has none.
+        dense: a list of numbers, or None.
+        sparse: indices and values, or None.
     """
     fields = payload or {}
     indices, values = sparse or ((), ())
@@ -56,6 +56,6 @@ def to_point(
 
 
 def to_hit(point_id: object, score: float, payload: Mapping[str, Any] | None) -> IndexHit:
-    """What a search found, read with what it is shown of the payload."""
+    """A hit from the payload fields that a search returns."""
     fields = payload or {}
     return IndexHit(str(point_id), score, fields["document_id"], fields["revision"], fields.get("chunk"))

@@ -1,4 +1,4 @@
-"""The protocol of vector indexes: points in, two ranked legs out, tenants kept apart."""
+"""The protocol of vector indexes."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ class SparseVector:
 
 @dataclass(frozen=True, eq=False)
 class ChunkPoint:
-    """A chunk, or a window of one, as the index keeps it: where it belongs and its vectors.
+    """A chunk, or a window of one, with its vectors.
 
-    ``dense`` is ``float32`` of the model's dimension, or None for a chunk that only the sparse
-    leg can find. ``chunk_id`` names the chunk that a window is a part of; None: the point is a
-    chunk itself. A window's ``sparse`` is empty: words are looked up in whole chunks.
+    ``dense`` is ``float32`` of the model's dimension, or None for a chunk that only the sparse leg can find.
+    ``chunk_id`` is a window's chunk, None for a chunk itself. A window's ``sparse`` is empty: words are looked up in
+    whole chunks.
     """
 
     id: str
@@ -43,10 +43,7 @@ class ChunkPoint:
 
 
 class IndexHit(NamedTuple):
-    """One hit of one leg; ``score`` is cosine (dense) or BM25 (sparse).
-
-    ``chunk_id`` is the chunk that the hit is a window of, None for a hit that is a chunk.
-    """
+    """One hit of one leg; ``score`` is cosine (dense) or BM25 (sparse), ``chunk_id`` a window's chunk or None."""
 
     id: str
     score: float
@@ -57,13 +54,8 @@ class IndexHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HitList(Sequence[IndexHit]):
-    """The hits of one leg, best first, by columns: a search has two hundred and shows five.
-
-    Its items are made when they are asked for.
-
-    Args:
-        document_ids: of the document of each.
-        chunk_ids: what each is a window of.
+    """The hits of one leg, best first, by columns: a search has two hundred and shows five, so items are built on
+    access.
     """
 
     ids: Sequence[str]
@@ -74,12 +66,10 @@ class HitList(Sequence[IndexHit]):
 
     @classmethod
     def from_hits(cls, hits: Iterable[IndexHit]) -> Self:
-        """A leg of these hits."""
         columns = [list(column) for column in zip(*hits, strict=True)]
         return cls(*columns) if columns else cls([], [], [], [], [])
 
     def __len__(self) -> int:
-        """How many hits there are."""
         return len(self.ids)
 
     @overload
@@ -87,17 +77,14 @@ class HitList(Sequence[IndexHit]):
     @overload
     def __getitem__(self, place: slice) -> "HitList": ...
     def __getitem__(self, place: int | slice) -> "IndexHit | HitList":
-        """The hit at a place, counted from 0, or a part of the leg."""
         if isinstance(place, slice):
             return HitList(*(column[place] for column in self._columns))
         return IndexHit(*(column[place] for column in self._columns))
 
     def __iter__(self) -> Iterator[IndexHit]:
-        """The hits, best first."""
         return map(IndexHit, *self._columns)
 
     def restricted_to(self, ids: Collection[str]) -> "HitList":
-        """The hits of these ids."""
         chosen = [id_ in ids for id_ in self.ids]
         if all(chosen):
             return self
@@ -113,7 +100,7 @@ NO_HITS = HitList([], [], [], [], [])
 
 @dataclass(frozen=True)
 class HybridHits:
-    """Both legs; one that was not asked for is empty."""
+    """The hits of both legs; a skipped leg is empty."""
 
     dense: HitList = NO_HITS
     sparse: HitList = NO_HITS
@@ -121,7 +108,7 @@ class HybridHits:
 
 @dataclass(frozen=True)
 class IndexedDocument:
-    """How many points the index holds of one revision of one document."""
+    """Number of points of one revision of a document."""
 
     document_id: str
     revision: int
@@ -133,11 +120,11 @@ NO_TERMS = SparseVector((), ())
 
 @dataclass(frozen=True)
 class DocumentFilter:
-    """Which documents of the knowledge bases a query is about.
+    """The documents that a query covers.
 
     Args:
         only: these; None: all, empty: none.
-        hidden: not these: everything is as if they were not there.
+        hidden: these are treated as if they did not exist.
     """
 
     only: Sequence[str] | None = None
@@ -149,15 +136,7 @@ ALL_DOCUMENTS = DocumentFilter()
 
 @dataclass(frozen=True)
 class HybridQuery:
-    """What is asked of both legs at once.
-
-    Args:
-        text: what the dense leg is asked, not encoded yet.
-        sparse: what the sparse leg is asked.
-        kb_ids: see ``VectorIndex.query``, as for the others.
-        depth: hits of each leg.
-        documents: which of their documents.
-    """
+    """A query to both legs; ``text`` is not encoded yet, other fields are as in ``VectorIndex.query``."""
 
     text: str
     sparse: SparseVector
@@ -186,31 +165,25 @@ def window_id(document_id: str, revision: int, index: int, window: int) -> str:
 
 
 def index_scope(knowledge_base_id: str, generation: int) -> str:
-    """The ``kb_id`` under which the points of one generation of a knowledge base are kept.
+    """The ``kb_id`` of the points of one generation of a knowledge base.
 
-    Generations are apart from each other like tenants, so the points that a re-index prepares
-    neither crowd a search out nor move its scores, and a generation goes as one.
+    Generations are kept apart like tenants, so a re-index neither crowds a search out nor moves its scores, and a
+    generation can be deleted as a whole.
     """
     return knowledge_base_id if generation == 1 else f"{knowledge_base_id}:{generation}"
 
 
 class VectorIndex(Protocol):
-    """The points of one embedding model.
-
-    Every method raises ``VectorIndexUnavailable`` (or ``EngineUnavailable``, where the engine
-    owns the index) when the store does not answer.
+    """The points of one embedding model; methods raise ``VectorIndexUnavailable`` or the engine's
+    ``EngineUnavailable``.
     """
 
     async def ensure_ready(self) -> None:
-        """Create what is missing (collection, payload indexes); may be called again."""
+        """Create missing collections and payload indexes; idempotent."""
         ...
 
     async def upsert(self, points: Sequence[ChunkPoint]) -> None:
-        """Write points; when it returns they survive a crash. Same id: replaced.
-
-        Raises:
-            InvalidVector: A vector is not finite or has another dimension; nothing is written.
-        """
+        """Write points durably, replacing those of the same id; InvalidVector: a bad vector, nothing is written."""
         ...
 
     async def query(
@@ -224,11 +197,10 @@ class VectorIndex(Protocol):
     ) -> HybridHits:
         """The ``depth`` best of each leg among these knowledge bases, in one round trip.
 
-        An index may keep fewer bits of a dense vector: its scores are within .003 of the exact
-        ones. No knowledge base means no hit, never an unfiltered search. IDF is taken over the
-        knowledge bases asked for, so other tenants' documents can't move a score.
-        ``documents.only`` moves no score; a thousand documents there take about as long as the query
-        itself. ``documents.hidden`` are left out of IDF, too.
+        An index may store fewer bits of a dense vector: its scores are within .003 of the exact ones. No knowledge
+        base means no hit, never an unfiltered search. IDF is taken over these knowledge bases, so other tenants'
+        documents can't move a score. ``documents.only`` moves no score; a thousand documents there take about as long
+        as the query itself. ``documents.hidden`` are left out of IDF, too.
 
         Raises:
             InvalidVector: The query vector is not finite or has another dimension.
@@ -236,47 +208,35 @@ class VectorIndex(Protocol):
         ...
 
     async def delete_documents(self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None) -> None:
-        """Delete the points of some documents, or only those of these revisions of them.
-
-        What goes is named, not what stays: who is late can't hit a revision that came since.
+        """Delete all points of documents, or those of the revisions to delete: a late call can't delete a newer
+        revision.
         """
         ...
 
-    async def delete_knowledge_base(self, kb_id: str) -> None:
-        """Delete every point of a knowledge base."""
-        ...
+    async def delete_knowledge_base(self, kb_id: str) -> None: ...
 
     async def count(self, *, kb_id: str | None = None, document_id: str | None = None) -> int:
-        """The exact number of points, of everything or of what the arguments name."""
+        """The exact number of points, of everything or of the given ids."""
         ...
 
     async def points(self, document_id: str, revision: int) -> list[ChunkPoint]:
         """All points of one revision of a document with their vectors, in no certain order.
 
-        Written again, under whatever ids, they give the same scores: vectors come as they are kept
-        (cosine to what was written: .9999 and more) and are kept as they come.
+        Written again, under whatever ids, they give the same scores: vectors are returned as stored (cosine to the
+        original: .9999 and more) and stored unchanged.
         """
         ...
 
-    async def documents(self) -> list[IndexedDocument]:
-        """Every (document, revision) that has points, for the reconciler."""
-        ...
+    async def documents(self) -> list[IndexedDocument]: ...
 
-    async def close(self) -> None:
-        """Release the connection or the shard; points written stay."""
-        ...
+    async def close(self) -> None: ...
 
 
 class EncodingIndex(Protocol):
     """An index whose process has the encoder too, so that one request does for both."""
 
     async def search(self, query: HybridQuery) -> HybridAnswer:
-        """Encode a query and search both legs.
-
-        Raises:
-            EngineUnavailable: no answer, or no encoder of this model.
-            VectorIndexUnavailable: the shard failed.
-        """
+        """Encode a query and search both legs; EngineUnavailable also without an encoder of this model."""
         ...
 
 
@@ -284,11 +244,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 def check_points(points: Sequence[ChunkPoint], dimension: int) -> None:
-    """Check all points before the first is written.
-
-    Raises:
-        InvalidVector: Names the first bad point and its fault.
-    """
+    """Raise InvalidVector for the first bad point; to be called before the first is written."""
     for point in points:
         fault = _dense_fault(point.dense, dimension) or _sparse_fault(point.sparse)
         if fault:
@@ -296,11 +252,7 @@ def check_points(points: Sequence[ChunkPoint], dimension: int) -> None:
 
 
 def check_query(dense: NDArray[np.float32] | None, sparse: SparseVector | None, dimension: int) -> None:
-    """Check a query's vectors.
-
-    Raises:
-        InvalidVector: Names the fault.
-    """
+    """Raise InvalidVector for a bad vector of a query."""
     fault = _dense_fault(dense, dimension) or (_sparse_fault(sparse) if sparse else None)
     if fault:
         raise InvalidVector(error=fault)
@@ -323,7 +275,7 @@ def _sparse_fault(sparse: SparseVector) -> str | None:
         return "the sparse vector has an index twice"
     if any(not 0 <= index < 2**32 for index in sparse.indices):
         return "the sparse vector has an index that is not an unsigned 32-bit number"
-    # False for what is no number, too.
+    # False for NaN, too.
     if not all(-_LARGEST <= value <= _LARGEST for value in sparse.values):
         return "the sparse vector has a value that is not finite"
     return None

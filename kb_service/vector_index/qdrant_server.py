@@ -32,18 +32,12 @@ from kb_service.vector_index.protocol import (
 _POINTS_PER_REQUEST = 256
 _PAGE = 2000
 _CONFLICT = 409
-# A person waits for it. All else may take as long as the client lets it.
+# Interactive; everything else may take as long as the client allows.
 _QUESTION_SECONDS = 2.5
 
 
 class QdrantVectorIndex:
-    """A ``VectorIndex`` in the collection ``agentex-<model>``, made at first use if missing.
-
-    Args:
-        client: Connected to the server; closed by ``close``.
-        model: Name of the embedding model.
-        dimension: Length of the model's vectors.
-    """
+    """A ``VectorIndex`` in the collection ``agentex-<model>``, created on first use; ``close`` closes the client."""
 
     def __init__(self, client: AsyncQdrantClient, model: str, dimension: int) -> None:
         self._client = client
@@ -53,10 +47,7 @@ class QdrantVectorIndex:
         self._is_ready = False
 
     async def ensure_ready(self) -> None:
-        """Create the collection and its payload indexes where they are missing.
-
-        Every other method does so first: the server may not have been there at the start.
-        """
+        """Create what is missing; every method calls it first: the server may have been unavailable at the start."""
         async with self._preparing:
             if self._is_ready:
                 return
@@ -65,7 +56,6 @@ class QdrantVectorIndex:
             self._is_ready = True
 
     async def upsert(self, points: Sequence[ChunkPoint]) -> None:
-        """See ``VectorIndex.upsert``."""
         check_points(points, self._dimension)
         await self.ensure_ready()
         for start in range(0, len(points), _POINTS_PER_REQUEST):
@@ -82,7 +72,6 @@ class QdrantVectorIndex:
         depth: int,
         documents: DocumentFilter = ALL_DOCUMENTS,
     ) -> HybridHits:
-        """See ``VectorIndex.query``."""
         check_query(dense, sparse, self._dimension)
         requests = _requests(_Scope(kb_ids, documents), dense, sparse, depth)
         if not requests:
@@ -95,7 +84,6 @@ class QdrantVectorIndex:
         return HybridHits(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 
     async def delete_documents(self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None) -> None:
-        """See ``VectorIndex.delete_documents``."""
         mine = models.MatchAny(any=list(document_ids))
         condemned: list[models.Condition] = [models.FieldCondition(key="document_id", match=mine)]
         if revisions is not None:
@@ -104,11 +92,9 @@ class QdrantVectorIndex:
         await self._delete(models.Filter(must=condemned))
 
     async def delete_knowledge_base(self, kb_id: str) -> None:
-        """See ``VectorIndex.delete_knowledge_base``."""
         await self._delete(models.Filter(must=[_equals("kb_id", kb_id)]))
 
     async def count(self, *, kb_id: str | None = None, document_id: str | None = None) -> int:
-        """See ``VectorIndex.count``."""
         conditions = {"kb_id": kb_id, "document_id": document_id}
         scope = models.Filter(must=[_equals(key, value) for key, value in conditions.items() if value is not None])
         await self.ensure_ready()
@@ -117,7 +103,6 @@ class QdrantVectorIndex:
         return answer.count
 
     async def points(self, document_id: str, revision: int) -> list[ChunkPoint]:
-        """See ``VectorIndex.points``."""
         await self.ensure_ready()
         mine = models.Filter(must=[_equals("document_id", document_id), _equals("revision", revision)])
         points: list[ChunkPoint] = []
@@ -137,7 +122,6 @@ class QdrantVectorIndex:
                 return points
 
     async def documents(self) -> list[IndexedDocument]:
-        """See ``VectorIndex.documents``."""
         await self.ensure_ready()
         counts: Counter[tuple[str, int]] = Counter()
         offset = None
@@ -156,7 +140,6 @@ class QdrantVectorIndex:
                 return [IndexedDocument(*key, count) for key, count in counts.items()]
 
     async def close(self) -> None:
-        """Close the connection to the server."""
         await self._client.close()
 
     async def _prepare(self) -> None:
@@ -200,8 +183,6 @@ def _translate_errors() -> Generator[None]:
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where a query looks."""
-
     kb_ids: Sequence[str]
     documents: DocumentFilter
 
@@ -210,11 +191,11 @@ class _Scope:
         return not self.kb_ids or (self.documents.only is not None and not self.documents.only)
 
     def corpus(self) -> models.Filter:
-        """What IDF is taken over: all of the knowledge bases that is not hidden."""
+        """The points that IDF is computed over: all of the knowledge bases that are not hidden."""
         return self._visible(_any_of("kb_id", self.kb_ids))
 
     def filter(self) -> models.Filter:
-        """What may be found."""
+        """The points that can be hits."""
         conditions: list[models.Condition] = [_any_of("kb_id", self.kb_ids)]
         if self.documents.only is not None:
             conditions.append(_any_of("document_id", self.documents.only))

@@ -1,4 +1,4 @@
-"""The folders of a model's shard on disk, and the record about it."""
+"""The folders of a model's shard on disk, and its record."""
 
 import os
 import shutil
@@ -10,19 +10,18 @@ from pydantic import BaseModel, ValidationError
 
 from core.errors.server import VectorIndexUnavailable
 
-# No model's name contains it, so the files of one model are never taken for another's.
+# Not in any model's name, so models' files are never confused.
 _MARK = "@"
 
 
 class ShardRecord(BaseModel):
-    """The facts about a shard that outlive the process.
+    """A shard's persistent facts.
 
     Args:
-        folder: name of the folder that holds the shard; naming another one is what swaps shards.
-        dimension: length of its vectors.
-        backend: what made its first vectors, e.g. ``openvino-bf16``; None while it has none.
-        written: points written since it was optimised (or made).
-        deleted: points deleted since then; their room is free only after the next time.
+        folder: name of the shard's folder; changing it is what swaps shards.
+        backend: of its first vectors, e.g. ``openvino-bf16``; None while it has none.
+        written: points written since its last optimisation or creation.
+        deleted: points deleted since then; only the next optimisation frees their room.
     """
 
     folder: str
@@ -36,16 +35,14 @@ class ShardRecord(BaseModel):
 class ShardDirectory:
     """The folders of one model's shard under ``root``, of which the record names the valid one.
 
-    The record is replaced as a whole by a rename, so that after a crash at any moment either the
-    old shard is the valid one or the new one.
+    The record is replaced by a rename, so that after a crash at any moment either the old shard or the new one is
+    valid.
 
     Args:
         root: ``<data_dir>/vectors``.
-        dimension: length of its vectors.
 
     Raises:
-        VectorIndexUnavailable: the shard was made with vectors of another length, or its record
-            can't be read.
+        VectorIndexUnavailable: the shard was made with vectors of another length, or its record can't be read.
     """
 
     def __init__(self, root: Path, model: str, dimension: int) -> None:
@@ -61,22 +58,17 @@ class ShardDirectory:
 
     @property
     def folder(self) -> Path:
-        """The folder of the valid shard; missing before its first opening."""
         return self._root / self.record.folder
 
     def next_folder(self) -> Path:
-        """A folder for the shard that is to come after the valid one; it does not exist."""
+        """The folder of the next shard; it does not exist."""
         number = int(self.record.folder.rpartition(_MARK)[2]) if _MARK in self.record.folder else 1
         folder = self._root / f"{self.model}{_MARK}{number + 1}"
         shutil.rmtree(folder, ignore_errors=True)
         return folder
 
     def write(self, record: ShardRecord) -> None:
-        """Put a record in force.
-
-        Raises:
-            OSError: the disk is full or broken; the former record stays in force.
-        """
+        """Replace the record; OSError leaves the former one in force."""
         self._root.mkdir(parents=True, exist_ok=True)
         fresh = self._file.with_suffix(".new")
         with fresh.open("w", encoding="utf-8") as file:
@@ -84,7 +76,7 @@ class ShardDirectory:
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(self._file)
-        # From here on it is in force; a disk that fails now must not make it look otherwise.
+        # In force from here on, even if the disk fails now.
         self.record = record
         with suppress(OSError):
             directory = os.open(self._root, os.O_RDONLY)
@@ -94,16 +86,12 @@ class ShardDirectory:
                 os.close(directory)
 
     def ensure_record(self) -> None:
-        """Write the record of a shard that has none yet, so that its dimension is known.
-
-        Raises:
-            OSError: the disk is full or broken.
-        """
+        """Write the record of a new shard, so that its dimension is known."""
         if not self._file.exists():
             self.write(self.record)
 
     def sweep(self) -> None:
-        """Delete what crashes left of other shards of this model; only for the lock's holder."""
+        """Delete remains of other shards of this model; only for the lock's holder."""
         for path in [self._root / self.model, *self._root.glob(f"{self.model}{_MARK}*")]:
             if path.is_dir() and path.name != self.record.folder:
                 shutil.rmtree(path, ignore_errors=True)
@@ -118,6 +106,6 @@ class ShardDirectory:
         except (OSError, ValidationError) as error:
             raise VectorIndexUnavailable(reason=f"{self._file.name} can't be read") from error
         if not (self._root / record.folder).is_dir():
-            # An empty shard in its place would look as if nothing had ever been indexed.
+            # An empty shard in its place would look as if nothing were indexed.
             raise VectorIndexUnavailable(reason=f"{record.folder} is missing from {self._root}")
         return record

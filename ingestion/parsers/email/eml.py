@@ -1,4 +1,4 @@
-"""E-mail messages (.eml): subject, sender, recipients, date and text; attachments are left out."""
+"""E-mail messages (.eml): subject, sender, recipients, date and text."""
 
 from collections.abc import Iterator, Sequence
 from email.errors import HeaderParseError
@@ -27,9 +27,9 @@ _ENCRYPTED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a message; remote content is not fetched, attachments are neither read nor stored.
 
-    The subject is the level-1 heading. Of alternative bodies the HTML one is read, or the plain one
-    where that has no text. A forwarded message follows under its own subject, one level deeper. A
-    message that is encrypted is ``password_protected``.
+    The subject is the level-1 heading. Of alternative bodies the HTML one is read, or the plain one where that has no
+    text. A forwarded message follows under its own subject, one level deeper. An encrypted message is
+    ``password_protected``.
     """
     message = BytesParser().parsebytes(path.read_bytes())
     reader = _EmlReader(DocumentBuilder(limits), limits)
@@ -44,15 +44,13 @@ def add_head(out: DocumentBuilder, subject: str, lines: Sequence[tuple[str, str]
 
 
 def add_plain(out: DocumentBuilder, text: str) -> None:
-    """Add the body of a message that is plain text."""
+    """Add a plain-text body."""
     for kind, block, _ in plain.blocks(clean(text)):
         # A line such as "Section 4" in a mail is no heading of what follows.
         out.add("paragraph" if kind == "heading" else kind, block)
 
 
 class _EmlReader:
-    """Turns a message and those within it into elements."""
-
     def __init__(self, out: DocumentBuilder, limits: ParseLimits) -> None:
         self._out = out
         self._limits = limits
@@ -78,13 +76,11 @@ class _EmlReader:
                 any(map(self._add_body, (part, *others)))
 
     def finish(self) -> ParsedDocument:
-        """The document; a message without any text is none."""
         if not self._has_text:
             raise ParseFailure(FailureReason.PASSWORD_PROTECTED if self._is_encrypted else FailureReason.EMPTY_TEXT)
         return self._out.finish(warnings=tuple(sorted(self._warnings)))
 
     def _add_body(self, part: Message) -> bool:
-        """Add a part's text; whether it has any."""
         kind = part.get_content_type()
         self._is_encrypted |= kind in _ENCRYPTED
         data = part.get_payload(decode=True)
@@ -106,7 +102,7 @@ class _EmlReader:
         return decoded
 
     def _header(self, raw: str) -> str:
-        """A header's text: encoded words decoded, bytes of no declared encoding recognised."""
+        """A header's text: encoded words decoded, undeclared encodings detected."""
         raw = raw[:_LONGEST_HEADER]
         if not raw.isascii():
             return self._decoded(raw.encode("ascii", "surrogateescape"), "").text
@@ -120,10 +116,7 @@ class _EmlReader:
 
 
 def _bodies(message: Message) -> Iterator[Sequence[Message]]:
-    """The parts that are read, in order, each with those that say the same should it have no text.
-
-    Of alternatives the best is read, of related parts the first.
-    """
+    """The parts to read (the best alternative, the first of related parts), each with alternatives if it has no text."""
     waiting: list[tuple[Message, Sequence[Message]]] = [(message, ())]
     while waiting:
         part, others = waiting.pop()
@@ -142,20 +135,18 @@ def _bodies(message: Message) -> Iterator[Sequence[Message]]:
 
 
 def _is_attached(part: Message) -> bool:
-    """Whether it is a file; a message that is attached is read."""
     is_message = part.get_content_type() == "message/rfc822"
     return part.get_content_disposition() == "attachment" and not is_message
 
 
 def _parts(message: Message) -> list[Message]:
-    """The parts of a message that has several, or the message that it carries."""
     payload: object = message.get_payload()
     parts = cast("list[object]", payload) if isinstance(payload, list) else []
     return [part for part in parts if isinstance(part, Message)]
 
 
 def _best(alternatives: Sequence[Message], others: Sequence[Message]) -> list[tuple[Message, Sequence[Message]]]:
-    """The last part that can be read, and the others: a sender puts the richest last."""
+    """The last readable part, and the others: senders put the richest last."""
     readable = [part for part in alternatives if part.get_content_type() in _TEXTS or part.is_multipart()]
     plainer = [part for part in reversed(readable[:-1]) if not part.is_multipart()]
     return [(part, (*plainer, *others)) for part in readable[-1:]]

@@ -1,8 +1,7 @@
-"""Outlook messages (.msg): subject, sender, recipients, date and text; attachments are left out."""
+"""Outlook messages (.msg): subject, sender, recipients, date and text."""
 
 # olefile has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import struct
 from datetime import UTC, datetime, timedelta
@@ -34,11 +33,10 @@ _DAMAGE = (OSError, ValueError, IndexError, KeyError, TypeError, OverflowError, 
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a message saved by Outlook; its attachments are neither read nor stored.
 
-    The subject is the level-1 heading. The HTML body is read where there is one, else the plain
-    one.
+    The subject is the level-1 heading. The HTML body is preferred to the plain one.
     """
     try:
-        # Without, a message that was cut off gives what is left of it, as if whole.
+        # Otherwise a truncated message would be read as if complete.
         strict = olefile.DEFECT_INCORRECT
         with olefile.OleFileIO(str(path), raise_defects=strict) as file:
             message = _Message(file, limits)
@@ -61,8 +59,6 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 class _Message:
-    """The properties of a message that are read."""
-
     def __init__(self, file: "olefile.OleFileIO[str]", limits: ParseLimits) -> None:
         self._file = file
         self._limits = limits
@@ -77,16 +73,14 @@ class _Message:
         self._markup = self._read_markup()
 
     def text(self, number: int) -> str:
-        """A text property, empty if it is not there."""
         return self._texts[number]
 
     def address(self) -> str:
-        """The sender's address in angle brackets."""
         address = self.text(_SENDER_ADDRESS)
         return f"<{address}>" if address and address != self.text(_SENDER) else ""
 
     def sent(self) -> str:
-        """When the message was sent, in ISO 8601, UTC."""
+        """The time of sending in ISO 8601, UTC."""
         ticks = self._numbers.get(_SENT, 0)
         if not 0 < ticks < 2**62:
             return ""
@@ -96,7 +90,6 @@ class _Message:
             return ""
 
     def markup(self) -> str:
-        """The HTML body, empty if there is none."""
         return self._markup
 
     def _read_markup(self) -> str:

@@ -1,4 +1,4 @@
-"""Text recognition (OCR) by Tesseract within this process; part of the extra ``agentex[ocr]``."""
+"""Text recognition (OCR) by Tesseract in this process; part of the extra ``agentex[ocr]``."""
 
 # tesserocr is a compiled module without types, and may not be installed.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -46,12 +46,11 @@ _MIN_DPI, _MAX_DPI = 70, 1200
 
 @dataclass(frozen=True, slots=True)
 class OcrSettings:
-    """How pictures are read.
+    """Configuration of text recognition.
 
     Attributes:
-        languages: Names of Tesseract's languages, joined by ``+``; those that are not installed
-            are passed over.
-        data_dir: Folder of the ``.traineddata`` files; empty for where systems keep them.
+        languages: Tesseract's language names, joined by ``+``; missing ones are skipped.
+        data_dir: Folder of the ``.traineddata`` files; empty for the system's.
     """
 
     languages: str = "chi_sim+eng"
@@ -64,10 +63,8 @@ class GreyImage:
 
     Attributes:
         pixels: One byte each, 0 is black.
-        width: In pixels.
-        height: In pixels.
         stride: Bytes from one row to the next.
-        dpi: Its resolution, 0 if it is not known.
+        dpi: 0 if unknown.
     """
 
     pixels: bytes
@@ -79,13 +76,12 @@ class GreyImage:
 
 @dataclass(frozen=True, slots=True)
 class OcrResult:
-    """What was read from a picture.
+    """The text of a picture.
 
     Attributes:
-        paragraphs: Its text in reading order.
-        confidence: Mean of all that was found, 0 to 100.
-        is_uncertain: Whether some of it is likely wrong or was left out.
-        line_height: Of the middle one of its lines, in pixels; 0 without text.
+        confidence: Mean, 0 to 100.
+        is_uncertain: Whether some text is likely wrong or was left out.
+        line_height: Median, in pixels; 0 without text.
     """
 
     paragraphs: tuple[str, ...] = ()
@@ -95,7 +91,7 @@ class OcrResult:
 
 
 def warnings(readings: Iterable[OcrResult]) -> tuple[str, ...]:
-    """The warnings that a document's readings call for."""
+    """The warnings about a document's readings."""
     uncertain = [reading.is_uncertain for reading in readings]
     if not uncertain:
         return ()
@@ -116,59 +112,47 @@ _setup = _ProcessSetup(OcrSettings(), _no_time_bound)
 
 
 def configure(recognition: OcrSettings, *, grant_time: Callable[[float], None]) -> None:
-    """Set how this process reads pictures.
-
-    Args:
-        recognition: Languages and where their data is.
-        grant_time: Called at each picture with the seconds of processor time that reading it may
-            take.
-    """
+    """Configure text recognition; ``grant_time`` gets each picture's limit of processor time in seconds."""
     _setup.recognition, _setup.grant_time = recognition, grant_time
 
 
 def is_installed() -> bool:
-    """Whether the extra is; imports nothing."""
+    """Whether the extra is installed, without importing it."""
     return find_spec("tesserocr") is not None and find_spec("PIL") is not None
 
 
 def is_ready() -> bool:
-    """Whether pictures can be read in this process: the extra and language data are there."""
+    """Whether the extra and language data are available."""
     return is_installed() and bool(installed_languages(_setup.recognition))
 
 
 def installed_languages(settings: OcrSettings) -> tuple[str, ...]:
-    """Those of the wanted languages whose data is there."""
+    """The configured languages whose data is available."""
     return _language_data(settings)[1]
 
 
 class OcrEngine:
-    """Reads the pictures of one document; the engine is loaded at the first."""
+    """Reads the pictures of one document; Tesseract is loaded at the first."""
 
     def __init__(self, limits: ParseLimits) -> None:
         self._limits = limits
         self._engine: Any = None
 
     def __enter__(self) -> Self:
-        """Nothing is loaded yet."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give back the engine's memory."""
         if self._engine is not None:
             self._engine.End()
 
     def read(self, picture: GreyImage) -> OcrResult:
-        """The text of a picture.
-
-        Raises:
-            ParseFailure: ``recognition_missing``.
-        """
+        """The text of a picture; ParseFailure ``recognition_missing``."""
         library = _library()
         if self._engine is None:
             self._engine = _load_engine(library)
-        # Each anew: a book of hundreds of pages takes long, and no honest page takes minutes.
+        # Per picture: a book of hundreds of pages takes long, and no honest page takes minutes.
         _setup.grant_time(min(self._limits.picture_seconds, self._limits.recognition_seconds))
         if max(picture.width, picture.height) > MAX_SIDE:
             return OcrResult()
@@ -192,7 +176,7 @@ def _line_height(library: ModuleType, engine: Any) -> float:  # noqa: ANN401 - t
     level = library.RIL.TEXTLINE
     lines = library.iterate_level(engine.GetIterator(), level)
     boxes = [line.BoundingBox(level) for line in lines if not line.Empty(level)]
-    # Of a page that lies on its side, lines are as wide as others are high.
+    # On a page that lies on its side, lines' widths and heights are swapped.
     heights = [min(box[2] - box[0], box[3] - box[1]) for box in boxes if box]
     return float(median(heights)) if heights else 0.0
 
@@ -216,14 +200,13 @@ def _load_engine(library: ModuleType) -> Any:  # noqa: ANN401 - the library has 
     if not languages:
         raise ParseFailure(FailureReason.RECOGNITION_MISSING, "language data")
     engine = library.PyTessBaseAPI(path=str(folder), lang="+".join(languages))
-    # The binding sends remarks to /dev/null, which a sandboxed process may not open; it would crash
-    # at the first. Its standard error is shut already.
+    # The binding writes messages to /dev/null, which a sandboxed process may not open: it would crash. Its standard
+    # error is closed already.
     engine.SetVariable("debug_file", "")
     return engine
 
 
 def _language_data(settings: OcrSettings) -> tuple[Path, tuple[str, ...]]:
-    """The first folder that has data of the wanted languages, and which of them."""
     names = settings.languages.split("+")
     for folder in _data_folders(settings):
         languages = tuple(name for name in names if (folder / f"{name}.traineddata").is_file())

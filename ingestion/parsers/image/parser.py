@@ -1,4 +1,4 @@
-"""Pictures (PNG, JPEG, TIFF, WebP, BMP): the text that recognition reads in them."""
+"""Pictures (PNG, JPEG, TIFF, WebP, BMP), read by text recognition."""
 
 import warnings
 from collections.abc import Generator, Iterator
@@ -19,16 +19,15 @@ from ingestion.parsers.sandbox.progress import track_progress
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
 _MOST_DPI = 10_000
-# Pixels; of a picture that is too long for the recogniser, such as of a whole chat, a part, and where
-# in it a row without letters is looked for.
+# Pixels; a picture too long for Tesseract, such as a whole chat, is read in strips, cut at a row without letters.
 _STRIP, _STRIP_END = 8_000, 2_000
 
 
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read the text of a picture, or of each page of a TIFF file.
 
-    Its size is checked before anything is decoded. Of an animation the first picture is read;
-    what the file says about itself (place, camera) is not looked at.
+    Its size is checked before anything is decoded. Of an animation the first picture is read; metadata (place, camera)
+    is ignored.
     """
     builder = DocumentBuilder(limits)
     with OcrEngine(limits) as recogniser:
@@ -45,11 +44,7 @@ def _read(recogniser: OcrEngine, image: Image.Image) -> list[OcrResult]:
 
 
 def _strips(image: Image.Image) -> Iterator[Image.Image]:
-    """The picture, or the parts of one that is too high for the recogniser.
-
-    Raises:
-        ParseFailure: ``image_too_large`` for one that is too wide.
-    """
+    """The picture in strips of a height that Tesseract can read; ParseFailure ``image_too_large`` for a wide one."""
     if image.width > MAX_SIDE:
         raise ParseFailure(FailureReason.IMAGE_TOO_LARGE)
     top = 0
@@ -62,7 +57,7 @@ def _strips(image: Image.Image) -> Iterator[Image.Image]:
 
 
 def _gap(image: Image.Image, start: int) -> int:
-    """The middle of the longest run of rows, from here on, whose shades differ least."""
+    """The middle of the longest run of most uniform rows from ``start`` on."""
     pixels = image.crop((0, start, image.width, start + _STRIP_END)).tobytes()
     rows = (pixels[at : at + image.width] for at in range(0, len(pixels), image.width))
     contrasts = [max(row) - min(row) for row in rows]
@@ -81,7 +76,7 @@ def _picture(grey: Image.Image) -> GreyImage:
 
 
 def _dpi(image: Image.Image) -> int:
-    """The resolution that a picture says it has; 0 where that is none."""
+    """The resolution in a picture's metadata; 0 if implausible."""
     try:
         dpi = float(image.info.get("dpi", (0, 0))[0])
     except (TypeError, ValueError, ZeroDivisionError):
@@ -104,8 +99,8 @@ def _pictures(path: Path, limits: ParseLimits) -> Iterator[Image.Image]:
 
 @contextmanager
 def _damage_named() -> Generator[None]:
-    """What Pillow raises for damaged pictures as ``corrupt_image``."""
-    # The size is checked here, before decoding, and not as Pillow does with a warning.
+    """Convert Pillow's errors for damaged pictures to ``corrupt_image``."""
+    # Checked here instead of by Pillow, which only warns.
     Image.MAX_IMAGE_PIXELS = None
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -115,11 +110,7 @@ def _damage_named() -> Generator[None]:
 
 
 def _grey(image: Image.Image, limits: ParseLimits) -> Image.Image:
-    """Decode one picture, upright and on white.
-
-    Raises:
-        ParseFailure: ``image_too_large``.
-    """
+    """Decode one picture, upright and on white; ParseFailure ``image_too_large``."""
     if has_too_many_pixels(image, limits):
         raise ParseFailure(FailureReason.IMAGE_TOO_LARGE)
     image.load()

@@ -1,8 +1,8 @@
-"""Pictures of text as cameras and scanners leave them: what makes them legible is done here.
+"""Preprocessing of photographed and scanned pages for text recognition.
 
-Tesseract reads a page that lies on its side, and one that is tilted by two degrees. It does not
-read one that is upside down (its guesses there look like words and would be found), one that is
-tilted by more, grain, the small letters of a screen or those of a poster.
+Tesseract reads a page that lies on its side or is tilted by two degrees. It does not read pages that are upside down
+(its guesses look like words and would be found), tilted by more, grainy, or in the small letters of a screen or those
+of a poster.
 """
 
 import math
@@ -13,22 +13,22 @@ from PIL import Image, ImageChops, ImageFilter
 
 from ingestion.parsers.image.ocr import MAX_SIDE, SURE_CONFIDENCE, GreyImage, OcrEngine, OcrResult
 
-# Percent; with less something is wrong with the picture.
+# Percent; a lower confidence suggests a defect of the picture.
 _GOOD = 90.0
-# Pixels. Measured with Chinese and English text: of lines of 14 to 50 pixels more than 99 % of the
-# letters are read, of 10 pixels 96 %, of 70 95 %, of 100 78 %.
+# Pixels. Measured with Chinese and English text: of lines of 14 to 50 pixels more than 99 % of the letters are read,
+# of 10 pixels 96 %, of 70 95 %, of 100 78 %.
 _LEAST_LINE, _BEST_LINE, _MOST_LINE = 16, 30, 50
 _MOST_FACTOR = 2.0
 _SMALL = 2_000
-# Of what a picture is made here: twice what one may have that is uploaded.
+# For derived pictures: twice the limit of uploaded ones.
 _MOST_PIXELS = 100_000_000
-# Grain is everywhere, type leaves margins and gaps: how far pixels are from the middle of their
-# neighbours, as the mean of a tile. The least of ten tiles has 0 on paper, and 4 and more in grain.
+# Grain is everywhere, type leaves margins and gaps: mean deviation of a tile's pixels from their neighbours' median.
+# The lowest of ten tiles has 0 on paper, and 4 and more in grain.
 _GRAIN, _TILE, _OF_TILES = 3, 8, 0.1
 _SAMPLE = 1_000
 # Pixels; takes away grain that Tesseract reads nothing in, and no letter of fifteen pixels.
 _SMOOTHING = 1.2
-# Degrees; a photograph that is tilted by more is not one of a page that somebody wants to read.
+# Degrees; pages in photographs are not tilted by more.
 _MOST_TILT, _LEAST_TILT = 12, 1.5
 _FINER = (-0.5, -0.25, 0.25, 0.5)
 _TILT_SIDE = 800
@@ -36,14 +36,7 @@ _CLEARER = 1.2
 
 
 def read(recogniser: OcrEngine, picture: GreyImage) -> OcrResult:
-    """The text of a picture; where it is hard to read, the surest of several tries.
-
-    Args:
-        picture: In shades of grey, whatever its state.
-
-    Raises:
-        ParseFailure: ``recognition_missing``.
-    """
+    """The text of a picture; where it is hard to read, the best of several tries."""
     plain = _without_grain(_image(picture))
     straight = _straight(plain)
     tries = _Attempts(recogniser, picture.dpi)
@@ -62,11 +55,7 @@ def read(recogniser: OcrEngine, picture: GreyImage) -> OcrResult:
 
 
 class _Attempts:
-    """Readings of a picture in several states, and the best of them.
-
-    Args:
-        dpi: what the picture says of itself.
-    """
+    """Readings of a picture in several states, and the best of them; ``dpi`` is from its metadata."""
 
     def __init__(self, recogniser: OcrEngine, dpi: int) -> None:
         self._recogniser = recogniser
@@ -77,11 +66,9 @@ class _Attempts:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing more need be tried."""
         return self.best.confidence >= _GOOD
 
     def take(self, image: Image.Image) -> OcrResult:
-        """Read the picture in this state."""
         self._side = self._side or max(image.size)
         dpi = self._dpi * max(image.size) // self._side
         reading = self._recogniser.read(_picture(image, dpi))
@@ -91,7 +78,7 @@ class _Attempts:
 
 
 def _is_better(reading: OcrResult, before: OcrResult) -> bool:
-    # What is hardly sure is of no weight; otherwise one sure line is not better than a page.
+    # Uncertain words have no weight; otherwise a single certain line would beat a page.
     least = 0 if before.confidence < SURE_CONFIDENCE else _length(before) / 2
     return reading.confidence > before.confidence and _length(reading) >= least
 
@@ -101,12 +88,11 @@ def _length(reading: OcrResult) -> int:
 
 
 def _resized(image: Image.Image, reading: OcrResult) -> Image.Image | None:
-    """With lines of the height that is read best, if theirs is another one or nothing was found."""
     factor = 1.0
     if reading.line_height and not _LEAST_LINE <= reading.line_height <= _MOST_LINE:
         factor = min(_MOST_FACTOR, _BEST_LINE / reading.line_height)
     elif reading.confidence < SURE_CONFIDENCE and max(image.size) <= _SMALL:
-        # What seems to be a line's height may be something else's.
+        # The measured line height may be wrong.
         factor = _MOST_FACTOR
     width, height = image.size
     if factor > 1:
@@ -128,7 +114,7 @@ def _picture(image: Image.Image, dpi: int) -> GreyImage:
 
 
 def _without_grain(image: Image.Image) -> Image.Image:
-    """Smoothed, if it is grainy: Tesseract looks for letters in it, for 20 seconds a page."""
+    """Smoothed if grainy: Tesseract looks for letters in grain, for 20 seconds a page."""
     left, top = (max(0, side - _SAMPLE) // 2 for side in image.size)
     part = image.crop((left, top, image.width - left, image.height - top))
     difference = ImageChops.difference(part, part.filter(ImageFilter.MedianFilter(3)))
@@ -139,11 +125,10 @@ def _without_grain(image: Image.Image) -> Image.Image:
 
 
 def _straight(image: Image.Image) -> Image.Image:
-    """Turned so that its lines run along it, if they clearly do not.
+    """Deskewed, if clearly tilted.
 
-    The angle is the one whose projection changes the most from row to row, or from column to
-    column where the page lies on its side: W. Postl, Detection of linear oblique structures and
-    skew scan in digitized documents, ICPR 1986.
+    The angle is the one whose projection changes the most from row to row, or from column to column where the page
+    lies on its side: W. Postl, Detection of linear oblique structures and skew scan in digitized documents, ICPR 1986.
     """
     small = image.reduce(max(1, max(image.size) // _TILT_SIDE))
     paper = _paper(small)
@@ -151,7 +136,7 @@ def _straight(image: Image.Image) -> Image.Image:
     near = max(clearness, key=clearness.__getitem__)
     clearness |= {near + step: _clearness(small, near + step, paper) for step in _FINER}
     angle = max(clearness, key=clearness.__getitem__)
-    # Where all angles are alike, there is nothing on it.
+    # If all angles are alike, the page is blank.
     if abs(angle) < _LEAST_TILT or clearness[angle] <= _CLEARER * clearness[0]:
         return image
     sine, cosine = math.sin(math.radians(abs(angle))), math.cos(math.radians(angle))
@@ -163,7 +148,7 @@ def _straight(image: Image.Image) -> Image.Image:
 
 
 def _paper(image: Image.Image) -> int:
-    """The shade that most of it has, with which what a turn leaves empty is filled."""
+    """The most frequent shade, which fills the corners after a rotation."""
     shades = image.histogram()
     return shades.index(max(shades))
 

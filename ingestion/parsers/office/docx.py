@@ -31,7 +31,7 @@ _MOST_PARENTS = 12
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a paragraph's style says about its place in the document.
+    """A paragraph style.
 
     Attributes:
         heading: Level of the heading, 0 for none.
@@ -44,7 +44,7 @@ class Style:
     is_contents: bool = False
 
     def with_properties(self, properties: Element) -> "Style":
-        """The style with a ``pPr`` element laid over it."""
+        """The style overridden by a ``pPr`` element."""
         heading, list_level = self.heading, self.list_level
         outline = _number(child(properties, "outlineLvl"))
         if outline is not None:
@@ -57,7 +57,7 @@ class Style:
 
 
 def read_styles(content: bytes | None) -> dict[str, Style]:
-    """The paragraph styles by id; the default style stands under the empty id."""
+    """The paragraph styles by id; the default style has the empty id."""
     if content is None:
         return {}
     nodes = {attribute(node, "styleId"): node for node in read_xml(content) if name(node) == "style"}
@@ -71,7 +71,6 @@ def read_styles(content: bytes | None) -> dict[str, Style]:
 
 
 def _resolve(node: Element, nodes: dict[str, Element]) -> Style:
-    """A style with what it inherits, from the root of its ancestry to itself."""
     chain = [node]
     while len(chain) < _MOST_PARENTS:
         based_on = child(chain[-1], "basedOn")
@@ -89,7 +88,7 @@ def _resolve(node: Element, nodes: dict[str, Element]) -> Style:
 
 
 def heading_level(label: str) -> int:
-    """The level of the heading that a style's name says it is, 0 for none."""
+    """The heading level that a style's name implies, 0 for none."""
     heading = _HEADING.match(label.strip())
     if heading is not None:
         return int(heading[1])
@@ -97,7 +96,6 @@ def heading_level(label: str) -> int:
 
 
 def _with_name(style: Style, node: Element) -> Style:
-    """The style with what its name says."""
     name_node = child(node, "name")
     label = attribute(name_node, "val").strip() if name_node is not None else ""
     if level := heading_level(label):
@@ -117,8 +115,7 @@ def _number(node: Element | None) -> int | None:
 _DOCUMENT = "word/document.xml"
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 _SEPARATORS = frozenset({"separator", "continuationSeparator", "continuationNotice"})
-# Parts of a paragraph that are no text of it, a second rendering of the same text, or the readings
-# of characters.
+# Parts of a paragraph that are no text of it, a second rendering of the same text, or the readings of characters.
 _SKIPPED = frozenset({"pPr", "rPr", "del", "moveFrom", "instrText", "delText", "Fallback", "txbxContent", "rt"})
 _TRANSPARENT = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag", "body"})
 _DEEPEST = 40
@@ -127,8 +124,8 @@ _DEEPEST = 40
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .docx or .docm file; nothing in it is run, fetched or unpacked to disk.
 
-    Headings are told by style name in any of a dozen languages, or by outline level. Deleted and
-    hidden text is left out; footnotes and endnotes follow the body.
+    Headings are recognised by style name in any of a dozen languages, or by outline level. Deleted and hidden text is
+    left out; footnotes and endnotes follow the body.
     """
     builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
@@ -143,8 +140,6 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 class _DocxReader:
-    """Turns the parts of a Word document into elements."""
-
     def __init__(self, out: DocumentBuilder, styles: dict[str, Style]) -> None:
         self._out = out
         self._styles = styles
@@ -185,7 +180,6 @@ class _DocxReader:
             self._read_blocks(box, depth + 1)
 
     def _style(self, properties: Element | None) -> Style:
-        """The paragraph's style with what the paragraph itself says about outline and list."""
         if properties is None:
             return self._styles.get("", Style())
         style_node = child(properties, "pStyle")
@@ -224,7 +218,6 @@ def _cell(node: Element) -> TableCell:
 
 
 def _cell_text(cell: Element) -> str:
-    """A cell's paragraphs, those of nested tables included, on one line."""
     return flow(" ".join(_text(part) for part in cell.iter() if name(part) == "p"))
 
 
@@ -242,7 +235,6 @@ def _text_boxes(paragraph: Element) -> list[Element]:
 
 
 def _text(paragraph: Element) -> str:
-    """The visible text of a paragraph; forced line breaks as ``BREAK``."""
     parts: list[str] = []
     waiting = [paragraph]
     while waiting:

@@ -37,9 +37,9 @@ _DEEPEST = 40
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read an .odt, .odp or .ods file; nothing in it is run, fetched or unpacked to disk.
 
-    Headings have their outline level. In presentations and spreadsheets a slide's or sheet's
-    number is the page of its elements; a sheet's name and a slide's title are level-1 headings.
-    Tables of contents, comments and deleted text are left out; footnotes follow the text.
+    Headings have their outline level. In presentations and spreadsheets a slide's or sheet's number is the page of its
+    elements; a sheet's name and a slide's title are level-1 headings. Tables of contents, comments and deleted text
+    are left out; footnotes follow the text.
     """
     with open_zip(path, limits) as archive:
         manifest = read_part(archive, _MANIFEST, limits)
@@ -71,7 +71,6 @@ def _read_pages(read: Callable[[Element, int], None], body: Element, kind: str, 
 
 
 def _parents(root: Element) -> dict[str, str]:
-    """The named style that each automatic style stands for."""
     styles = child(root, "automatic-styles")
     return {
         attribute(style, "name"): attribute(style, "parent-style-name")
@@ -80,8 +79,6 @@ def _parents(root: Element) -> dict[str, str]:
 
 
 class _OdfReader:
-    """Turns the content into elements."""
-
     def __init__(self, out: DocumentBuilder, parents: dict[str, str]) -> None:
         self._out = out
         self._parents = parents
@@ -89,7 +86,6 @@ class _OdfReader:
         self._notes: list[Element] = []
 
     def read(self, body: Element) -> None:
-        """Add a text document."""
         self._read_blocks(body, 0, 0)
         # Reading a note may find further ones.
         for note in self._notes:
@@ -107,7 +103,6 @@ class _OdfReader:
                 self._read_blocks([shape], 0, 0)
 
     def read_sheet(self, sheet: Element, number: int) -> None:
-        """Add one sheet's tables."""
         add_tables(self._out, attribute(sheet, "name"), _sheet_rows(sheet), page=number)
 
     def _read_blocks(self, parent: Element | list[Element], depth: int, level: int) -> None:
@@ -151,12 +146,11 @@ class _OdfReader:
 
 
 def _class(shape: Element) -> str:
-    """What a shape of a slide is for: ``title``, ``outline``, ``notes``, ..."""
+    """The class of a slide's shape: ``title``, ``outline``, ``notes``, ..."""
     return next((value for key, value in shape.attrib.items() if key.endswith("}class")), "")
 
 
 def _text(paragraph: Element) -> str:
-    """The visible text of a paragraph; forced line breaks as ``BREAK``."""
     parts: list[str] = []
     waiting: list[Element | str] = [paragraph]
     while waiting:
@@ -184,7 +178,6 @@ def _cell_text(cell: Element) -> str:
 
 
 def _table_rows(table: Element, depth: int) -> Iterator[tuple[Element, int]]:
-    """The rows of a table, and how often each is repeated."""
     if depth > _DEEPEST:
         raise ParseFailure(FailureReason.TOO_COMPLEX)
     for part in table:
@@ -195,7 +188,7 @@ def _table_rows(table: Element, depth: int) -> Iterator[tuple[Element, int]]:
 
 
 def _cells_of(row: Element) -> Iterator[TableCell]:
-    """The cells of a table in a text; those that others cover are told by these."""
+    """The cells of a row; covered cells are recognised by the cells that cover them."""
     for node in row:
         if name(node) == "table-cell":
             columns = _repeats(node, "number-columns-spanned")

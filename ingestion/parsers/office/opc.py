@@ -1,4 +1,4 @@
-"""Parts of an Office Open XML package: which part is the main one, and what a part refers to."""
+"""Parts and relations of an Office Open XML package."""
 
 import posixpath
 from dataclasses import dataclass
@@ -13,19 +13,14 @@ from ingestion.parsers.office.zip import read_part
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A reference from one part to another.
-
-    Attributes:
-        kind: The last word of its type: ``slide``, ``sharedStrings``, ...
-        part: Name of the part it leads to.
-    """
+    """A reference to a part; ``kind`` is the last word of its type: ``slide``, ``sharedStrings``, ..."""
 
     kind: str
     part: str
 
 
 def relations(archive: ZipFile, part: str, limits: ParseLimits) -> dict[str, Relation]:
-    """The relations of a part (of the package for an empty name) by id; none that lead outside."""
+    """The internal relations of a part (of the package for an empty name) by id."""
     folder, _, name = part.rpartition("/")
     content = read_part(archive, posixpath.join(folder, "_rels", f"{name}.rels"), limits)
     relations_by_id: dict[str, Relation] = {}
@@ -39,7 +34,7 @@ def relations(archive: ZipFile, part: str, limits: ParseLimits) -> dict[str, Rel
 
 
 def main_part(archive: ZipFile, usual: str, limits: ParseLimits) -> str:
-    """Name of the main part: the package says it where it is not the usual one."""
+    """Name of the main part, also where it is not the usual one."""
     if usual in archive.NameToInfo:
         return usual
     package = relations(archive, "", limits).values()
@@ -47,11 +42,7 @@ def main_part(archive: ZipFile, usual: str, limits: ParseLimits) -> str:
 
 
 def read_root(archive: ZipFile, part: str, limits: ParseLimits) -> Element:
-    """The root of a part that must be there.
-
-    Raises:
-        ParseFailure: ``corrupt_file`` where it is not; what ``read_part`` and ``read_xml`` raise.
-    """
+    """The root of a required part; ParseFailure ``corrupt_file`` when missing."""
     content = read_part(archive, part, limits)
     if content is None:
         raise ParseFailure(FailureReason.CORRUPT_FILE)
@@ -59,6 +50,6 @@ def read_root(archive: ZipFile, part: str, limits: ParseLimits) -> Element:
 
 
 def relation_id(node: Element, name_: str = "id") -> str:
-    """The value of an attribute in the relationships' namespace, empty without one."""
+    """The value of an attribute in the relationships' namespace, or an empty string."""
     ending = f"/relationships}}{name_}"
     return next((value for key, value in node.attrib.items() if key.endswith(ending)), "")

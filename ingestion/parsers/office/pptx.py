@@ -28,9 +28,8 @@ _DEEPEST = 40
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .pptx, .pptm or .ppsx file; nothing in it is run, fetched or unpacked to disk.
 
-    A slide's number is the page of its elements, its title a level-1 heading; without a title its
-    first short text is. Speaker notes follow the slide's own text. Hidden slides are left out,
-    with a warning.
+    A slide's number is the page of its elements, its title a level-1 heading; without a title its first short text is.
+    Speaker notes follow the slide's own text. Hidden slides are left out, with a warning.
     """
     builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
@@ -49,8 +48,6 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 class _Slide:
-    """One slide on its way into the builder."""
-
     def __init__(self, archive: ZipFile, out: DocumentBuilder, limits: ParseLimits, number: int) -> None:
         self._archive = archive
         self._out = out
@@ -59,7 +56,7 @@ class _Slide:
         self._parts: dict[str, Relation] = {}
 
     def read(self, part: str) -> bool:
-        """Add the slide's elements; whether it is shown at all."""
+        """Add the slide's elements; False for a hidden slide."""
         root = read_root(self._archive, part, self._limits)
         if root.get("show") in ("0", "false"):
             return False
@@ -118,7 +115,6 @@ class _Slide:
         self._out.add_table(spread_merged_cells(filter(None, cells) for cells in rows), page=self._number)
 
     def _add_diagram(self, identifier: str) -> None:
-        """The texts of a SmartArt diagram, which has a part of its own."""
         data = self._parts.get(identifier)
         if data is not None and data.part in self._archive.NameToInfo:
             for paragraph in _paragraphs(read_root(self._archive, data.part, self._limits)):
@@ -126,7 +122,7 @@ class _Slide:
 
 
 def _shapes(root: Element) -> Iterator[Element]:
-    """Shapes and frames in drawing order, those of groups in their place."""
+    """Shapes and frames in drawing order, groups flattened."""
     waiting = [(node, 0) for node in reversed(root) if name(node) == "cSld"]
     while waiting:
         node, depth = waiting.pop()
@@ -140,7 +136,7 @@ def _shapes(root: Element) -> Iterator[Element]:
 
 
 def _placeholder(shape: Element) -> str | None:
-    """The kind of placeholder a shape fills, empty for the usual one; None for a free shape."""
+    """The type of a shape's placeholder, empty for the default type; None for a free shape."""
     for part in shape:
         if name(part).startswith("nv"):
             placeholder = next((node for node in part.iter() if name(node) == "ph"), None)
@@ -161,7 +157,7 @@ def _paragraphs(shape: Element) -> Iterator[Element]:
 
 
 def _cell(node: Element) -> TableCell | None:
-    """A table's cell; one that is merged to its left is there too, and blank."""
+    """A table's cell; one merged to its left is there too, and blank."""
     if name(node) != "tc":
         return None
     text = flow(" ".join(map(_text, _paragraphs(node))))

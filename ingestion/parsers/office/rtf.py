@@ -47,11 +47,11 @@ _DEEPEST = 5_000
 
 
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
-    """Read an .rtf file; embedded objects, pictures and fields are not looked at.
+    """Read an .rtf file; embedded objects, pictures and fields are ignored.
 
-    Headings are told by outline level or style name. Text is read in the encoding of its font, so
-    that documents of older Chinese, Japanese and Korean programs come out right. Hidden and
-    deleted text, heads and feet are left out; footnotes follow the body.
+    Headings are recognised by outline level or style name. Text is decoded by its font, for documents of older
+    Chinese, Japanese and Korean programs. Hidden and deleted text, page headers and footers are left out; footnotes
+    follow the body.
     """
     content = path.read_bytes()
     if not content.startswith(_SIGNATURE):
@@ -64,7 +64,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 @dataclass(frozen=True, slots=True)
 class _FormatState:
-    """What holds within a group; ``into`` says where its text goes."""
+    """Formatting within a group; ``into`` is where its text goes."""
 
     into: str = "body"
     codec: str | None = None
@@ -76,7 +76,7 @@ class _FormatState:
 
 @dataclass(slots=True)
 class _Paragraph:
-    """Properties of the paragraph under way; ``\\pard`` makes them new."""
+    """Properties of the current paragraph; ``\\pard`` resets them."""
 
     style: int = 0
     outline: int = _BODY_TEXT_LEVEL
@@ -87,8 +87,6 @@ class _Paragraph:
 
 @dataclass(slots=True)
 class _OutputEntry:
-    """A font or style whose definition is being read."""
-
     number: int = 0
     level: int = 0
     name: list[str] = field(default_factory=list[str])
@@ -110,7 +108,7 @@ class RtfReader:
         self._entry = _OutputEntry()
         self._row: list[str] = []
         self._rows: list[list[TableCell]] = []
-        # Of the row's cells so far defined: whether they go on with those above.
+        # For the row's cells so far: whether they continue those above.
         self._continue: list[bool] = []
         self._continues = False
         self._notes: list[str] = []
@@ -118,11 +116,7 @@ class RtfReader:
         self._skip = 0
 
     def read(self, content: bytes) -> None:
-        """Read a whole document.
-
-        Raises:
-            ParseFailure: ``corrupt_file`` for one that was cut off, ``too_complex``.
-        """
+        """Read a whole document; ParseFailure ``corrupt_file`` for a truncated one, or ``too_complex``."""
         for token in tokens(content):
             if token.sort is Sort.TEXT:
                 self._add_bytes(token.data)
@@ -148,7 +142,7 @@ class RtfReader:
         self._state = replace(self._state, is_new=True, is_optional=False)
 
     def _close(self) -> bool:
-        """End a group; whether the document goes on behind it."""
+        """End a group; False at the end of the document."""
         self._flush()
         self._skip = 0
         if not self._stack:
@@ -186,7 +180,6 @@ class RtfReader:
             self._text.append(text)
 
     def _flush(self) -> None:
-        """Decode the bytes gathered so far, by the font that was in force."""
         if self._bytes:
             self._put(self._bytes.decode(self._state.codec or self._default, "replace"))
             self._bytes.clear()
@@ -213,7 +206,7 @@ class RtfReader:
             self._obey_format(word, number)
 
     def _enter(self, word: str) -> bool:
-        """Let the first control word of a group say what the group is; whether that was all."""
+        """Handle the first control word of a group; returns whether that was all of it."""
         if word == "*":
             self._state = replace(self._state, is_optional=True)
             return True
@@ -234,7 +227,7 @@ class RtfReader:
         return True
 
     def _obey_table(self, word: str, number: int | None) -> bool:
-        """Take part in a definition of fonts or styles; whether one is being read."""
+        """Handle a word within a font or style definition; False outside of definitions."""
         if self._state.into == "fonttbl":
             if word == "f":
                 self._entry.number = number or 0
@@ -302,7 +295,7 @@ class RtfReader:
             self._end_paragraph()
 
     def _take(self) -> str:
-        """The text gathered so far; characters beyond the first plane come in two halves."""
+        """The text so far, surrogate pairs combined."""
         text = "".join(self._text).encode("utf-16-le", "surrogatepass")
         self._text.clear()
         return text.decode("utf-16-le", "replace")

@@ -32,7 +32,7 @@ _CODE_PAGES = {936: "gb18030", 950: "big5hkscs", 10000: "mac_roman", 65001: "utf
 
 
 class Sort(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     OPEN = 1
     CLOSE = 2
@@ -94,7 +94,7 @@ def charset_codec(charset: int | None) -> str | None:
 
 
 def page_codec(page: int | None) -> str | None:
-    """The codec of a code page's number (``\\ansicpg``, ``\\cpg``), None for an unknown one."""
+    """The codec of a code page's number (``\\ansicpg``, ``\\cpg``), None if unknown."""
     if page is None:
         return None
     codec = _CODE_PAGES.get(page, f"cp{page}")

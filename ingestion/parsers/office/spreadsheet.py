@@ -9,12 +9,7 @@ from ingestion.parsers.text.csv import is_header
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
-    """A row that has text.
-
-    Attributes:
-        number: Its place in the sheet, from 1.
-        cells: Text by column, from 0; empty cells are not in it.
-    """
+    """A row that has text: its number from 1, and its cells by column from 0, empty ones left out."""
 
     number: int
     cells: dict[int, str]
@@ -23,9 +18,9 @@ class SheetRow:
 def add_tables(out: DocumentBuilder, title: str, rows: Iterable[SheetRow], *, page: int) -> None:
     """Add a sheet: its title as heading if it has any text, then its blocks of cells in order.
 
-    A blank row ends a block; so does a blank column between two blocks that each have a header.
-    A block without a header goes on under the header of the block above it, if its columns are
-    that block's. Lone cells, also those above a table, are paragraphs.
+    A blank row ends a block; so does a blank column between two blocks that each have a header. A block without a
+    header continues under the header of the block above it, if its columns are that block's. Single cells, also those
+    above a table, are paragraphs.
     """
     headers: list[SheetRow] = []
     is_titled = False
@@ -50,7 +45,7 @@ def _blocks(rows: Iterable[SheetRow]) -> Iterator[list[SheetRow]]:
 
 
 def _without_captions(out: DocumentBuilder, block: list[SheetRow], page: int) -> list[SheetRow]:
-    """The block below the lone cells on its top, which are added as paragraphs."""
+    """The block without the single cells on its top, which are added as paragraphs."""
     start = 0
     is_wide = any(len(row.cells) > 1 for row in block)
     while start < len(block) and len(block[start].cells) == 1 and (is_wide or len(block) == 1):
@@ -60,7 +55,6 @@ def _without_captions(out: DocumentBuilder, block: list[SheetRow], page: int) ->
 
 
 def _abreast(block: list[SheetRow]) -> list[list[SheetRow]]:
-    """The tables that stand side by side in a block; most often it is one."""
     columns = sorted({column for row in block for column in row.cells})
     groups: list[list[int]] = []
     for column in columns:
@@ -88,7 +82,7 @@ def _has_header(table: list[SheetRow], columns: Sequence[int]) -> bool:
 
 
 def _add_table(out: DocumentBuilder, rows: list[SheetRow], headers: list[SheetRow], page: int) -> SheetRow | None:
-    """Add one table, under one of the headers above it if it has none; its own header."""
+    """Add one table, under a header from above if it has none; returns its header."""
     if not rows:
         return None
     columns = sorted({column for row in rows for column in row.cells})

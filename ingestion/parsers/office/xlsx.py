@@ -22,8 +22,6 @@ from ingestion.parsers.table_grid import MergedLabels
 
 
 class _Kind(Enum):
-    """What a number stands for."""
-
     PLAIN = 0
     PERCENT = 1
     DATE = 2
@@ -41,9 +39,9 @@ _BUILT_IN: dict[int, _Kind] = {
     **dict.fromkeys((18, 19, 20, 21, *range(32, 36), 45, 47, 55, 56), _Kind.TIME),
     46: _Kind.ELAPSED,
 }
-# What stands for itself in a format: quoted, escaped, in brackets, or a blank's width.
+# Literals in a format: quoted, escaped, in brackets, or a blank's width.
 _LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|[_*].')
-# Hours, minutes or seconds that are counted on: a sum of working hours and the like.
+# Elapsed hours, minutes or seconds, such as a sum of working hours.
 _ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 _FIRST_DAY = datetime(1899, 12, 30)  # noqa: DTZ001 - cells have no time zone
 _FIRST_DAY_1904 = datetime(1904, 1, 1)  # noqa: DTZ001
@@ -51,12 +49,7 @@ _DAYS = 2_958_466  # the year 10000
 
 
 class NumberFormats:
-    """Renders stored numbers by the format of their style.
-
-    Args:
-        kinds: what each style shows, by its index.
-        is_1904: whether days are counted from 1904 on.
-    """
+    """Renders stored numbers by the format of their style; ``is_1904``: days are counted from 1904 on."""
 
     def __init__(self, kinds: Iterable[_Kind], *, is_1904: bool) -> None:
         self._kinds: dict[str, _Kind] = {str(index): kind for index, kind in enumerate(kinds) if kind != _Kind.PLAIN}
@@ -64,7 +57,6 @@ class NumberFormats:
 
     @classmethod
     def read(cls, styles: bytes | None, *, is_1904: bool) -> "NumberFormats":
-        """The formats of a workbook's styles part."""
         if styles is None:
             return cls((), is_1904=is_1904)
         root = read_xml(styles)
@@ -76,7 +68,7 @@ class NumberFormats:
         return cls(kinds, is_1904=is_1904)
 
     def render(self, value: str, style: str) -> str:
-        """A number as text: dates and times in ISO 8601, sums of hours as such, at most 15 significant digits."""
+        """A number as text: dates and times in ISO 8601, durations in hours, at most 15 significant digits."""
         kind = self._kinds.get(style)
         if kind is None and value.isdigit():
             return value
@@ -142,7 +134,7 @@ def _number(node: Element, attribute: str) -> int:
 
 
 _WORKBOOK = "xl/workbook.xml"
-# What XML can't hold, and a carriage return: ST_Xstring, ECMA-376 part 1, 22.9.2.19.
+# Escapes of characters that XML can't contain, and of a carriage return: ST_Xstring, ECMA-376 part 1, 22.9.2.19.
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _MERGED = re.compile(rb'mergeCell ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
 _LONGEST_RANGE = 64
@@ -152,10 +144,9 @@ _MOST_MERGED = 100_000
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .xlsx or .xlsm file; no formula is computed, no macro run, no link followed.
 
-    A sheet's number is the page of its elements, its name a level-1 heading. Each block of filled
-    cells is a table, a lone cell a paragraph. Dates and percentages are written as the cell shows
-    them; a formula gives the value stored with it. A merged cell over several rows stands in each of
-    them. Hidden sheets are left out, with a warning.
+    A sheet's number is the page of its elements, its name a level-1 heading. Each block of filled cells is a table, a
+    single cell a paragraph. Dates and percentages are written as the cell shows them; a formula gives its stored
+    value. A cell merged over several rows is repeated in each. Hidden sheets are left out, with a warning.
     """
     builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
@@ -187,8 +178,6 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 class _Cells:
-    """What the cells of all sheets refer to: shared strings and number formats."""
-
     def __init__(self, strings: list[str], formats: NumberFormats) -> None:
         self._strings = strings
         self._formats = formats
@@ -218,7 +207,7 @@ def _cells(archive: ZipFile, workbook: Element, parts: dict[str, Relation], limi
 
 
 class _SharedStrings:
-    """Collects the shared strings; readings of Chinese and Japanese names are left out."""
+    """Collects the shared strings, without phonetic readings of Chinese and Japanese names."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -246,15 +235,14 @@ class _SharedStrings:
 
 
 def _unescaped(text: str) -> str:
-    """A text in which no character is written by its number."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
 def _merged(archive: ZipFile, part: str) -> dict[str, int]:
-    """The first cells of the merged ranges that have several rows, each with the last row.
+    """The first cells of ranges merged over several rows, each with the last row.
 
-    They stand behind the rows, which are read one by one. To read all of the XML for them before
-    would take twice the time, to look through its bytes a hundredth.
+    They follow the rows, which are streamed. Parsing all of the XML for them would take twice the time, a search
+    through its bytes a hundredth.
     """
     labels: dict[str, int] = {}
     before = b""
@@ -268,8 +256,6 @@ def _merged(archive: ZipFile, part: str) -> dict[str, int]:
 
 
 class _Sheet:
-    """Reads the cells of one sheet row by row."""
-
     def __init__(self, cells: _Cells, merged: Mapping[str, int]) -> None:
         self._cells = cells
         self._merged = merged
@@ -286,7 +272,7 @@ class _Sheet:
         self._into: list[str] | None = None
 
     def rows(self, blocks: Iterator[bytes]) -> Generator[SheetRow]:
-        """The rows that have text, as they come in."""
+        """The rows that have text, as a stream."""
         for _ in stream_xml(blocks, self):
             yield from self._done
             self._done.clear()
@@ -335,7 +321,6 @@ class _Sheet:
                 self._labels.hang(self._column, self._merged[self._reference], text)
 
     def _index(self, reference: str) -> int:
-        """The column of a reference such as ``AB12``, from 0."""
         letters = reference.rstrip("0123456789")
         column = self._columns.get(letters)
         if column is None:

@@ -16,14 +16,10 @@ class _RootSeen(Exception):
 
 
 def read_xml(content: bytes | str) -> Element:
-    """The root element of a part.
+    """The root element of a part; ParseFailure ``unsafe_xml`` or ``corrupt_file``.
 
-    The prolog is read first and a document type refused there: with none, no entity can be
-    declared, and expat itself never loads anything from outside. Of text, what it says about its
-    encoding does not count.
-
-    Raises:
-        ParseFailure: ``unsafe_xml`` or ``corrupt_file``.
+    The prolog is read first and a document type refused there: with none, no entity can be declared, and expat itself
+    never loads anything from outside. The declared encoding of a string is ignored.
     """
     _refuse_document_type(content)
     # Safe here: entities can't have been declared.
@@ -72,36 +68,32 @@ def child(parent: Element, tag: str) -> Element | None:
 
 
 def attribute(node: Element, attribute_name: str) -> str:
-    """An attribute in the element's own namespace or in none; empty if it is missing."""
+    """An attribute in the element's own namespace or in none; empty if missing."""
     space = node.tag.rpartition("}")[0]
     return node.get(f"{space}}}{attribute_name}" if space else attribute_name) or node.get(attribute_name) or ""
 
 
 class Handler(Protocol):
-    """What is told about the elements; names come without their prefixes."""
+    """Receives the elements; names come without their prefixes."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """An element begins; the attributes keep their prefixes."""
         ...
 
-    def end(self, name: str) -> None:
-        """An element ends."""
-        ...
+    def end(self, name: str) -> None: ...
 
     def text(self, data: str) -> None:
-        """Text within the element begun last and not ended."""
+        """Text directly within the current element."""
         ...
 
 
 def stream_xml(blocks: Iterable[bytes | str], handler: Handler) -> Iterator[None]:
-    """Read a document block by block; gives control back after each.
+    """Read a document block by block; yields after each. ParseFailure ``unsafe_xml`` for a document type,
+    ``corrupt_file``.
 
     Args:
-        blocks: Its bytes, or its text (then what it says of its encoding does not count).
-        handler: Told about each element in document order.
-
-    Raises:
-        ParseFailure: ``unsafe_xml`` for a document type, ``corrupt_file``.
+        blocks: Bytes, or text, whose declared encoding is ignored.
+        handler: Called for each element in document order.
     """
     reader = expat.ParserCreate()
     reader.buffer_text = True

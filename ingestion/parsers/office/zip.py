@@ -1,4 +1,4 @@
-"""Opening a zip container within bounds."""
+"""Bounded reading of zip containers."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -17,11 +17,7 @@ _CHUNK = 65_536
 
 @contextmanager
 def open_zip(path: Path, limits: ParseLimits) -> Generator[ZipFile]:
-    """An Office container whose directory was checked before anything is unpacked.
-
-    Raises:
-        ParseFailure: ``archive_limits``, ``password_protected`` or ``corrupt_file``.
-    """
+    """A zip container whose directory was checked; ``archive_limits``, ``password_protected`` or ``corrupt_file``."""
     with path.open("rb") as file:
         if file.read(len(_OLE)) == _OLE:
             is_encrypted = _ENCRYPTED_STREAM in path.read_bytes()
@@ -42,10 +38,7 @@ def _check_directory(members: list[ZipInfo], limits: ParseLimits) -> None:
 
 
 def stream_part(archive: ZipFile, name: str) -> Generator[bytes]:
-    """A part block by block, nothing for a part that is not there.
-
-    No part gives more than the directory says, and ``open_zip`` has bounded that.
-    """
+    """A part block by block, nothing for a missing one; never more bytes than ``open_zip`` has checked."""
     if name in archive.NameToInfo:
         with archive.open(name) as part:
             while block := part.read(_CHUNK):
@@ -53,11 +46,7 @@ def stream_part(archive: ZipFile, name: str) -> Generator[bytes]:
 
 
 def read_part(archive: ZipFile, name: str, limits: ParseLimits) -> bytes | None:
-    """The bytes of a part, counted while they are unpacked; None if there is no such part.
-
-    Raises:
-        ParseFailure: ``archive_limits``.
-    """
+    """The bytes of a part, or None if missing; ParseFailure ``archive_limits`` while unpacking."""
     if name not in archive.NameToInfo:
         return None
     content = bytearray()

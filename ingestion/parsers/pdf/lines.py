@@ -1,4 +1,4 @@
-"""The lines and tables of a PDF's pages, with size and position, as PDFium reads them."""
+"""Lines and tables of a PDF's pages with sizes and positions, read by PDFium."""
 
 # pypdfium2 wraps a C library and has no types for what its raw functions return.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -33,11 +33,9 @@ class PdfLine:
     """One line of a page; lengths in points, y upwards from the foot of the page.
 
     Attributes:
-        text: The line's characters as PDFium reads them.
-        size: Height of its type.
-        y: Where its first character stands, as a length.
+        y: Of its first character.
         place: The same as share of the page's height, 1 at the top.
-        rows: Of a table, which stands here as one line: its cells. Its text is theirs, its size 0.
+        rows: The cells of a table, which counts as one line of size 0.
     """
 
     text: str
@@ -55,8 +53,8 @@ class PdfPage:
 
     Attributes:
         number: From 1.
-        lines: Lines in the order of the content.
-        has_pictures: Whether it shows pictures (looked up only where it has no text).
+        lines: In the order of the content.
+        has_pictures: Determined only for pages without text.
         is_damaged: Whether it could not be read.
     """
 
@@ -67,11 +65,7 @@ class PdfPage:
 
 
 def read_pages(path: Path, most_pages: int) -> Iterator[PdfPage]:
-    """The pages of a document in order.
-
-    Raises:
-        ParseFailure: ``password_protected``, ``corrupt_file`` or ``too_many_pages``.
-    """
+    """The pages of a document; ParseFailure ``password_protected``, ``corrupt_file`` or ``too_many_pages``."""
     _check_end(path)
     document = _open(path)
     try:
@@ -103,7 +97,7 @@ def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Gr
     try:
         dpi = min(_render_dpi(page), _max_dpi(page, most_pixels))
         if dpi < 1:
-            # As large as a town; nothing on it could be read.
+            # The page is as large as a town: unreadable at this scale.
             return _BLANK
         # The library's own annotation says int; it takes any factor.
         bitmap = page.render(scale=dpi / 72, grayscale=True)  # pyright: ignore[reportArgumentType]
@@ -116,7 +110,7 @@ def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Gr
 
 
 def _render_dpi(page: pypdfium2.PdfPage) -> int:
-    """As fine as the page's pictures are: larger letters are read worse, and more slowly."""
+    """The resolution of the page's pictures: larger letters are recognised worse, and more slowly."""
     pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], _FORM_DEPTH)
     finest = max((_image_dpi(image) for image in pictures if isinstance(image, PdfImage)), default=0.0)
     least = 72 * _LEAST_SIDE / max(page.get_width(), page.get_height(), 1)
@@ -124,7 +118,7 @@ def _render_dpi(page: pypdfium2.PdfPage) -> int:
 
 
 def _image_dpi(picture: PdfImage) -> float:
-    """Pixels an inch of a picture's longer side; 0 for a damaged one."""
+    """Pixels per inch of a picture's longer side; 0 for a damaged one."""
     try:
         left, bottom, right, top = picture.get_bounds()
         pixels = max(picture.get_px_size())
@@ -147,7 +141,7 @@ def _open(path: Path) -> pypdfium2.PdfDocument:
 
 
 def _check_end(path: Path) -> None:
-    """Refuse a file that was cut off: PDFium would give the pages that are left, as if whole."""
+    """Refuse a truncated file: PDFium would return the remaining pages as if complete."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _TAIL))
         if b"startxref" not in file.read():
@@ -179,8 +173,6 @@ def _has_pictures(page: pypdfium2.PdfPage) -> bool:
 
 @dataclass(slots=True)
 class _Table:
-    """A table and which of the page's characters stand in it."""
-
     grid: RuledGrid
     characters: set[int] = field(default_factory=set[int])
     texts: dict[tuple[int, int], list[str]] = field(
@@ -195,7 +187,6 @@ class _Table:
 
 
 def _tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[_Table]:
-    """The tables whose cells are drawn by rules."""
     # Turned pages are drawn sideways: their rows would be columns.
     tables = [] if page.get_rotation() else [_Table(grid) for grid in find_grids(read_ruling_lines(page))]
     if not tables:
@@ -204,7 +195,7 @@ def _tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[_Table
     for index, character in enumerate(_characters(text)):
         is_blank = character.isspace()
         middle = None if is_blank else _middle(text, index)
-        # What has no place (a blank, or a hyphen that PDFium found) belongs to what is before it.
+        # Characters without a box (a blank, or a hyphen found by PDFium) belong to the previous one.
         if middle is not None:
             within = _cell(tables, *middle)
         if within is not None:
@@ -235,7 +226,7 @@ def _middle(text: pypdfium2.PdfTextPage, index: int) -> tuple[float, float] | No
 
 
 def _lines(page: pypdfium2.PdfTextPage, tables: Sequence[_Table], height: float) -> Iterator[PdfLine]:
-    """The lines that stand in no table, and each table where its first character is read."""
+    """The lines outside tables, and each table at its first character."""
     table_of = {index: table for table in tables for index in table.characters}
     emitted: list[_Table] = []
     start = 0

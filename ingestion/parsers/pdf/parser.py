@@ -1,4 +1,4 @@
-"""PDF: text and ruled tables of its pages without running heads, feet and tables of contents."""
+"""PDF: text and ruled tables, without page headers, footers and tables of contents."""
 
 import math
 import re
@@ -29,13 +29,12 @@ _SCANNED_SHARE = 0.1
 
 
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
-    """Read the text layer of a PDF; scripts, attachments and actions are not looked at.
+    """Read the text layer of a PDF; scripts, attachments and actions are ignored.
 
-    A line set in larger type than the body is a heading, its level the rank of its size. Lines
-    are joined to paragraphs across hyphens and pages; running heads, page numbers and lines of a
-    table of contents are left out. A table whose cells are drawn by rules is one. Each element
-    carries the page it starts on, and where in it later ones begin. Where text recognition is
-    installed, pages that are pictures are read by it.
+    A line in larger type than the body is a heading, its level the rank of its size. Lines are joined to paragraphs
+    across hyphens and pages; page headers, page numbers and lines of a table of contents are left out. Only tables
+    with ruled cells are recognised. Each element has the page it starts on, and the offsets of later pages. Where text
+    recognition is installed, it reads pages that are pictures.
     """
     pages = list(read_pages(path, limits.pages))
     if all(page.is_damaged for page in pages):
@@ -60,7 +59,6 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 def _recognise(path: Path, scanned: Sequence[int], limits: ParseLimits) -> dict[int, OcrResult]:
-    """What pages that are pictures say, by page number."""
     with ocr.OcrEngine(limits) as recogniser:
         rendered = render_pages(path, scanned, limits.image_pixels)
         pictures = track_progress(rendered, len(scanned))
@@ -68,7 +66,7 @@ def _recognise(path: Path, scanned: Sequence[int], limits: ParseLimits) -> dict[
 
 
 def _running_lines(pages: Sequence[PdfPage]) -> frozenset[str]:
-    """Texts, numbers aside, that stand in the margin of many pages."""
+    """Texts, digits aside, in the margin of many pages."""
     counts = Counter(key for page in pages for key in {_running_key(line) for line in page.lines if _is_marginal(line)})
     least = max(3, len(pages) // 10)
     return frozenset(key for key, count in counts.items() if count >= least)
@@ -104,11 +102,7 @@ _RAGGED = 0.15  # share of its column's width that a full line may leave free
 def _add_blocks(
     lines: Sequence[tuple[int, PdfLine]], out: DocumentBuilder, pictures: Mapping[int, Sequence[str]]
 ) -> None:
-    """Add the elements that lines make up, each with its page number.
-
-    Args:
-        pictures: Paragraphs read from pages that are pictures, by page number.
-    """
+    """Add the elements of lines by page, and paragraphs recognised in pictures by page."""
     kind = _Typography.of(lines)
     waiting = sorted(pictures, reverse=True)
 
@@ -126,7 +120,7 @@ def _add_blocks(
 
 @dataclass(frozen=True, slots=True)
 class _Typography:
-    """The document's type: size and pitch of its body, level of each larger size, right edges."""
+    """Size and pitch of the body, level of each larger size, right edges of columns."""
 
     body: float
     pitch: float
@@ -159,14 +153,13 @@ class _Typography:
         return self.levels.get(line.size, 0) if has_words and is_short else 0
 
     def is_full(self, page: int, line: PdfLine) -> bool:
-        """Whether a line reaches the right edge of its column, so that the next may go on."""
+        """Whether a line reaches the right edge of its column, so that the next may continue it."""
         column = int(line.left // _COLUMN)
         edge = max(self.edges.get((page, near), 0.0) for near in (column - 1, column, column + 1))
         return line.right >= edge - _RAGGED * (edge - line.left)
 
 
 def _pitch(lines: Sequence[tuple[int, PdfLine]], body: float) -> float:
-    """The usual distance between lines of the body."""
     pitches: Counter[int] = Counter()
     before: PdfLine | None = None
     for _, line in lines:
@@ -178,13 +171,10 @@ def _pitch(lines: Sequence[tuple[int, PdfLine]], body: float) -> float:
 
 @dataclass(slots=True)
 class _LineBlock:
-    """Lines that belong together, each with its page."""
-
     level: int
     lines: list[tuple[int, PdfLine]] = field(default_factory=list[tuple[int, PdfLine]])
 
     def takes(self, page: int, line: PdfLine, kind: _Typography) -> bool:
-        """Whether a line goes on with this block."""
         last_page, last = self.lines[-1]
         if line.rows or last.rows:
             return page == last_page + 1 and _continues_table(self.lines[0][1], line)
@@ -221,7 +211,7 @@ class _LineBlock:
             out.add("paragraph", text, page=page, later_pages=later)
 
     def _table(self) -> tuple[str, LaterPages]:
-        """The rows of all its pages, without the headers that are repeated, and their pages."""
+        """The rows of all its pages without repeated headers, and the page offsets."""
         header = self.lines[0][1].rows[0]
         text = table_text(self.lines[0][1].rows)
         later: list[tuple[int, int]] = []
@@ -235,7 +225,7 @@ class _LineBlock:
         return "\n".join(parts), tuple(later)
 
     def _text(self, kind: _Typography) -> tuple[str, LaterPages]:
-        """Full lines run on, others keep their end; a hyphen PDFium marks as a line's last goes."""
+        """Join full lines, keep the ends of others, and drop hyphens that PDFium marks."""
         parts: list[str] = []
         later: dict[int, int] = {}
         visible = 0
@@ -253,7 +243,7 @@ class _LineBlock:
 
 
 def _page_offsets(text: str, counts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where pages begin, given how many visible characters stand before each, ascending."""
+    """Page offsets from the number of visible characters before each, ascending."""
     places = (match.start() for match in _VISIBLE.finditer(text))
     passed = 0
     for count, page in counts:
@@ -265,11 +255,11 @@ def _page_offsets(text: str, counts: Iterable[tuple[int, int]]) -> Iterator[tupl
 
 
 def _continues_table(table: PdfLine, line: PdfLine) -> bool:
-    """Whether a line at the top of the next page is more of a table, its header repeated or not."""
+    """Whether a line at the top of the next page continues a table, its header repeated or not."""
     if not line.rows or not table.rows or len(line.rows[0]) != len(table.rows[0]):
         return False
     is_below = abs(line.left - table.left) < _SHIFT and abs(line.right - table.right) < _SHIFT
-    # With a header of its own it is another one.
+    # A table with another header is a new one.
     return is_below and (line.rows[0] == table.rows[0] or not is_header(list(line.rows[0])))
 
 

@@ -1,9 +1,8 @@
-"""Tables drawn by ruling lines: the lines of a page, and the grids of cells that they make."""
+"""Tables drawn by ruling lines: a page's rules and their grids of cells."""
 
 # PDFium's raw functions have no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-# pyright: reportMissingParameterType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false, reportMissingParameterType=false
 
 import ctypes
 import re
@@ -17,7 +16,7 @@ from pypdfium2 import raw
 
 from ingestion.parsers.text_cleanup import flow
 
-# A drawing or a map has more, and is no table; looking at all of it would take seconds.
+# Drawings and maps have more; reading all of it would take seconds.
 _MOST_OBJECTS = 4_000
 _MOST_SEGMENTS = 20_000
 _FORM_DEPTH = 3
@@ -31,12 +30,7 @@ _IDENTITY: _Matrix = (1, 0, 0, 1, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class RulingLine:
-    """A horizontal or vertical line, in points from the lower left of the page.
-
-    Attributes:
-        at: Its place across: y of a horizontal one, x of a vertical one.
-        start: Where it begins along its axis.
-    """
+    """A line at a y (horizontal) or x (vertical), in points from the lower left of the page."""
 
     at: float
     start: float
@@ -56,7 +50,7 @@ class _TooMany(Exception):
 
 
 def read_ruling_lines(page: pypdfium2.PdfPage) -> RulingLines:
-    """The rules of a page; none where it draws so much that it is no table."""
+    """The rules of a page; none for a page with too many strokes, such as a drawing."""
     horizontal: list[RulingLine] = []
     vertical: list[RulingLine] = []
     try:
@@ -71,7 +65,7 @@ def read_ruling_lines(page: pypdfium2.PdfPage) -> RulingLines:
 
 
 def _strokes(parent: object, matrix: _Matrix, left: list[int], depth: int = 0) -> Iterator[tuple[_Point, _Point]]:
-    """The straight strokes of what a page or a form shows; ``left`` is what may still be read."""
+    """The straight strokes of a page or a form; ``left`` is the remaining budget."""
     is_form = depth > 0
     count = raw.FPDFFormObj_CountObjects if is_form else raw.FPDFPage_CountObjects
     get = raw.FPDFFormObj_GetObject if is_form else raw.FPDFPage_GetObject
@@ -125,7 +119,6 @@ def _matrix(shape: object) -> _Matrix:
 
 
 def _composed(first: _Matrix, second: _Matrix) -> _Matrix:
-    """What applies the first one and then the second."""
     a, b, c, d, e, f = first
     k, l, m, n, o, p = second  # noqa: E741 - as matrices are written
     return (a * k + b * m, a * l + b * n, c * k + d * m, c * l + d * n, e * k + f * m + o, e * l + f * n + p)
@@ -136,14 +129,14 @@ def _placed(point: _Point, matrix: _Matrix) -> _Point:
     return a * x + c * y + e, b * x + d * y + f
 
 
-# Points: what is closer is the same line (a border is drawn as a thin rectangle, or twice).
+# Points: closer ones are the same line (a border is drawn as a thin rectangle, or twice).
 _TOLERANCE = 2.5
-# Points by which rules that meet may miss each other.
+# Tolerance in points for rules that meet.
 _GAP = 4.0
 _SHORTEST = 6.0
 _MOST_RULES = 600
 _MOST_CELLS = 4_000
-# Less is a chart or a form, more in one cell is a page that is laid out by boxes.
+# Fewer make a chart or a form; more text in one cell makes a page laid out by boxes.
 _LEAST_FILLED = 0.3
 _MOST_IN_A_CELL = 1_500
 # As PDFium marks a hyphen that parts a word at the end of a line.
@@ -155,12 +148,7 @@ _Cell = tuple[int, int]
 
 @dataclass(slots=True)
 class RuledGrid:
-    """Where the cells of a table are.
-
-    Attributes:
-        xs: Borders of the columns, from the left.
-        ys: Borders of the rows, from the foot.
-    """
+    """The cell borders of a table: columns from the left, rows from the foot."""
 
     xs: Sequence[float]
     ys: Sequence[float]
@@ -178,14 +166,14 @@ class RuledGrid:
                 self._owners[row, column] = self._owner(row, column)
 
     def cell(self, x: float, y: float) -> tuple[int, int] | None:
-        """Row (from the top) and column of a place; of cells that are one, the upper left."""
+        """Row (from the top) and column of a point; of merged cells, the upper left."""
         if not (self.xs[0] <= x < self.xs[-1] and self.ys[0] <= y < self.ys[-1]):
             return None
         row = len(self.ys) - 1 - bisect_right(self.ys, y)
         return self._owners[row, bisect_right(self.xs, x) - 1]
 
     def rows(self, texts: dict[tuple[int, int], str]) -> TableRows | None:
-        """The table of these texts by cell; None where it is none, but boxes or a drawing."""
+        """The table of these texts by cell; None for boxes or a drawing."""
         filled = {place: flow(_HYPHEN.sub("", text)) for place, text in texts.items()}
         filled = {place: text for place, text in filled.items() if text}
         cells = len(set(self._owners.values()))
@@ -202,7 +190,7 @@ class RuledGrid:
         return tuple(row for row in rows if any(row))
 
     def _owner(self, row: int, column: int) -> tuple[int, int]:
-        """The cell that this one is a part of: no rule stands between them."""
+        """The first cell of the merged cells that this one belongs to."""
         above = len(self.ys) - 1 - row
         height = (self.ys[above] + self.ys[above - 1]) / 2
         middle = (self.xs[column] + self.xs[column + 1]) / 2
@@ -225,7 +213,7 @@ def _covers(rules: Iterable[RulingLine], along: float) -> bool:
 
 
 def find_grids(rules: RulingLines) -> Iterator[RuledGrid]:
-    """The grids of at least two rows and two columns that rules make up."""
+    """The grids of at least two rows and two columns."""
     horizontal, vertical = _joined(rules.horizontal), _joined(rules.vertical)
     if len(horizontal) + len(vertical) > _MOST_RULES:
         return
@@ -236,7 +224,7 @@ def find_grids(rules: RulingLines) -> Iterator[RuledGrid]:
 
 
 def _borders(rules: Sequence[RulingLine], crossing: Sequence[RulingLine]) -> list[float]:
-    """Where rules stand; a table that is open at its sides ends where those do that cross them."""
+    """Positions of rules; a table without side borders ends where its crossing rules do."""
     places = _places(rule.at for rule in rules)
     ends = [end for rule in crossing for end in (rule.start, rule.end)]
     outer = (min(ends), max(ends))
@@ -248,7 +236,6 @@ def _is_beyond(end: float, places: Sequence[float]) -> bool:
 
 
 def _places(values: Iterable[float]) -> list[float]:
-    """The values in order, those that are the same once."""
     places: list[float] = []
     for value in sorted(values):
         if not places or value - places[-1] > _TOLERANCE:
@@ -257,7 +244,7 @@ def _places(values: Iterable[float]) -> list[float]:
 
 
 def _joined(rules: Sequence[RulingLine]) -> list[RulingLine]:
-    """Rules that go on or lie upon each other as one; short ones left out."""
+    """Adjoining and overlapping rules as one; short ones left out."""
     joined: list[RulingLine] = []
     by_place: dict[int, list[RulingLine]] = defaultdict(list)
     places = _places(rule.at for rule in rules)
@@ -281,7 +268,6 @@ def _joined(rules: Sequence[RulingLine]) -> list[RulingLine]:
 def _connected(
     horizontal: Sequence[RulingLine], vertical: Sequence[RulingLine]
 ) -> Iterator[tuple[list[RulingLine], list[RulingLine]]]:
-    """Groups of rules that meet."""
     crossings: dict[int, list[int]] = defaultdict(list)
     for h, across in enumerate(horizontal):
         for v, down in enumerate(vertical, len(horizontal)):

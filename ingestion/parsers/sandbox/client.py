@@ -1,4 +1,4 @@
-"""Parser children that can be killed, and a pool of them: the worker's side of the sandbox."""
+"""The worker's side of the sandbox: parser children that can be killed, and a pool of them."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ async def ignore_progress(_: int) -> None:
 
 
 class ParserChild:
-    """One warm child process; started at the first parse, killed when a parse must end.
+    """One warm child process, started at the first parse and killed on a breach of a limit.
 
     Requests are served one after the other; ``ParserPool`` has several children.
 
@@ -74,22 +74,10 @@ class ParserChild:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, None while there is none."""
         return self._process.pid if self._process is not None else None
 
     async def parse(self, path: Path, media_type: str, *, limits: ParseLimits | None = None) -> ParsedDocument:
-        """Parse one file in the child.
-
-        Cancelling the call kills the child at once; so does every breach of a limit.
-
-        Args:
-            path: A file the child may read.
-            limits: Bounds; the defaults of ``ParseLimits`` without.
-
-        Raises:
-            ParseFailure: Why the file could not be read.
-            UnsupportedFileType: No parser is registered for the media type.
-        """
+        """Parse one file in the child; cancellation kills the child at once, as does every breach of a limit."""
         (outcome,) = await self.parse_each([ParseRequest(path, media_type, limits or ParseLimits())])
         if isinstance(outcome, ParseFailure):
             raise outcome
@@ -100,7 +88,7 @@ class ParserChild:
     ) -> list[ParsedDocument | ParseFailure]:
         """Parse files one after the other, without a round trip for each.
 
-        Files behind one that ended the child are parsed in another child.
+        Files after one that ended the child are parsed in another child.
 
         Args:
             requests: not many, and all with the same bound on memory.
@@ -121,7 +109,6 @@ class ParserChild:
     async def _parse_in(
         self, process: Process, requests: Sequence[ParseRequest], listener: ProgressListener
     ) -> list[ParsedDocument | ParseFailure]:
-        """Parse up to and including the file that ends this child."""
         is_settled = False
         try:
             outcomes = await self._exchange(process, requests, listener)
@@ -133,7 +120,6 @@ class ParserChild:
         return outcomes
 
     async def close(self) -> None:
-        """Kill the child and wait for its end; a later ``parse`` starts a new one."""
         self._kill()
         await asyncio.gather(*self._reaping)
 
@@ -161,7 +147,7 @@ class ParserChild:
         return self._served >= self._recycle_after or self._memory.resident() >= self._recycle_bytes
 
     def _kill(self) -> None:
-        """End the child and all it started, without waiting: the caller may be cancelled."""
+        """Kill the child's process group without waiting: the caller may be cancelled."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -193,7 +179,6 @@ class ParserChild:
 async def _ask(
     process: Process, request: ParseRequest, unsent: bytes, memory: "_MemoryWatch", listener: ProgressListener
 ) -> ParsedDocument | ParseFailure:
-    """Send ``unsent`` and wait for the reply to a request."""
     try:
         async with asyncio.timeout(_seconds(request)):
             if unsent:
@@ -213,19 +198,18 @@ async def _reply(process: Process, request: ParseRequest) -> ParsedDocument | Pa
     reply = await _read(process, max_reply_bytes(request.limits))
     if len(reply) <= _SMALL_REPLY_BYTES:
         return unpack_reply(reply)
-    # Some megabytes of elements would hold up the event loop.
+    # Megabytes of elements would block the event loop.
     return await asyncio.to_thread(unpack_reply, reply)
 
 
 def _seconds(request: ParseRequest) -> float:
-    """How long a parse may take; text recognition has its own time."""
+    """Time limit of a parse, text recognition included."""
     limits = request.limits
     may_recognise = PARSERS[request.media_type].family.is_recognised and is_installed()
     return limits.seconds + (limits.recognition_seconds if may_recognise else 0)
 
 
 def _ends_child(outcome: ParsedDocument | ParseFailure) -> bool:
-    """Whether the child must not get another document."""
     reasons = (
         FailureReason.PARSE_MEMORY,
         FailureReason.PARSE_TIMEOUT,
@@ -236,9 +220,8 @@ def _ends_child(outcome: ParsedDocument | ParseFailure) -> bool:
 
 
 def _exit_failure(code: int, memory_share: float) -> ParseFailure:
-    """The failure that a child's exit code means."""
     if code == -signal.SIGXCPU:
-        # It had the processor all the time: a second try would take as long.
+        # It had the processor all the time: a retry would take as long.
         return ParseFailure(FailureReason.PARSE_TIMEOUT, "SIGXCPU", is_final=True)
     # SIGKILL comes from the memory watch or from the kernel when memory runs out.
     if code == -signal.SIGKILL or (code < 0 and memory_share > _NEARLY_ALL):
@@ -248,7 +231,6 @@ def _exit_failure(code: int, memory_share: float) -> ParseFailure:
 
 
 async def _reap(process: Process) -> None:
-    """Drain and close the pipes of a killed child and collect its exit code."""
     if process.stdin is not None:
         process.stdin.close()
     while process.stdout is not None and await process.stdout.read(_PIPE_BYTES):
@@ -258,13 +240,13 @@ async def _reap(process: Process) -> None:
 
 @cache
 def _warn_of_network(isolation: frozenset[str]) -> None:
-    """Warn once that this system cuts off only sockets of Python code."""
+    """Warn once that this system isolates only sockets of Python code."""
     if not isolation & _NO_NETWORK:
         _log.warning("parser.network_not_cut_off", holds=sorted(isolation))
 
 
 async def _start(recognition: OcrSettings) -> Process:
-    """A new child in its own process group, without any variable of this process."""
+    """A new child in its own process group, without this process's environment."""
     environment = {
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "LC_ALL": "C.UTF-8",
@@ -311,7 +293,7 @@ class _MemoryWatch:
         """The highest share of the bound so far."""
 
     async def run(self) -> None:
-        """Look every twentieth of a second until the child has ended."""
+        """Check every twentieth of a second until the child has ended."""
         while self._process.returncode is None:
             share = (self._memory.resident() - self._base) / self._bound
             self.highest = max(self.highest, share)
@@ -322,7 +304,7 @@ class _MemoryWatch:
 
 
 class _ProcessMemory:
-    """The memory of one process, looked up once: finding a process costs more than asking it."""
+    """The memory of one process, whose look-up is cached: it costs more than a reading."""
 
     def __init__(self, pid: int | None) -> None:
         self._process: psutil.Process | None = None
@@ -338,7 +320,7 @@ class _ProcessMemory:
 
 
 def parse_limits(settings: Settings) -> ParseLimits:
-    """The operator's bounds on one document."""
+    """The configured bounds on one document."""
     return ParseLimits(
         seconds=settings.parse_timeout_seconds,
         memory_bytes=settings.parse_memory_bytes,
@@ -348,11 +330,7 @@ def parse_limits(settings: Settings) -> ParseLimits:
 
 
 class ParserPool:
-    """Children that parse in parallel: a slow document holds up no other.
-
-    Args:
-        size: number of children; each is started at its first document.
-    """
+    """Children that parse in parallel: a slow document delays no other; each is started at its first document."""
 
     def __init__(self, size: int, *, recognition: OcrSettings | None = None) -> None:
         self._children = [ParserChild(recognition=recognition) for _ in range(size)]
@@ -372,5 +350,4 @@ class ParserPool:
             self._idle.put_nowait(child)
 
     async def close(self) -> None:
-        """Kill all children and wait for their end."""
         await asyncio.gather(*(child.close() for child in self._children))

@@ -35,19 +35,15 @@ _REFUSED_EVENTS = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spa
 
 
 def enter_sandbox() -> tuple[str, ...]:
-    """Give up what no parser needs; must run before any thread starts.
-
-    Returns:
-        Names of what holds.
-    """
+    """Enter the sandbox, before any thread starts; returns the names of the effective restrictions."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
-    held = ["no_core_dump", "no_file_growth", "few_files"]
+    active = ["no_core_dump", "no_file_growth", "few_files"]
     if sys.platform == "linux":
-        held += _enter_linux()
+        active += _enter_linux()
     sys.addaudithook(_refuse)
-    return (*held, "no_python_sockets")
+    return (*active, "no_python_sockets")
 
 
 def limit_processor_time(seconds: float) -> None:
@@ -58,10 +54,7 @@ def limit_processor_time(seconds: float) -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Bound the address space to what this process has now and so many bytes more (Linux).
-
-    Elsewhere the worker's watch over resident memory is the only bound.
-    """
+    """Limit the growth of the address space (Linux); elsewhere the worker's watch over memory is the only bound."""
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = pages * resource.getpagesize() + size
@@ -75,19 +68,19 @@ def _refuse(event: str, _: tuple[object, ...]) -> None:
 
 def _enter_linux() -> list[str]:
     libc = ctypes.CDLL(None, use_errno=True)
-    held: list[str] = []
+    active: list[str] = []
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0:
-        held.append("dies_with_parent")
+        active.append("dies_with_parent")
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
-        held.append("no_new_privileges")
+        active.append("no_new_privileges")
         if forbid_sockets(libc):
-            held.append("no_sockets")
+            active.append("no_sockets")
     # Root needs no user namespace, and would lose in one the right to read other users' files.
     if libc.unshare(_CLONE_NEWNET) == 0 or libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0:
-        held.append("no_network")
+        active.append("no_network")
     if _forbid_writes(libc):
-        held.append("read_only")
-    return held
+        active.append("read_only")
+    return active
 
 
 def _forbid_writes(libc: ctypes.CDLL) -> bool:
@@ -110,7 +103,7 @@ _NUMBER_AT, _ARCHITECTURE_AT = 0, 4
 # BPF: load a word, jump if equal, jump if not less, return (include/uapi/linux/bpf_common.h).
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _X32_CALLS = 0x40000000
-# It makes sockets, too; the number is the same everywhere.
+# It creates sockets, too; the number is the same everywhere.
 _IO_URING_SETUP = 425
 # AUDIT_ARCH_* (include/uapi/linux/audit.h), and the number of socket(2) there.
 _MACHINES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
@@ -124,10 +117,10 @@ def forbid_sockets(libc: ctypes.CDLL) -> bool:
     """Refuse with EPERM whatever would make a socket, for good; for this process and its children.
 
     Args:
-        libc: to ask the kernel with; ``no_new_privs`` must be set.
+        libc: for system calls; ``no_new_privs`` must be set.
 
     Returns:
-        Whether it holds: not on other processors, nor where the kernel has no filters.
+        Whether it is effective: not on other processors, nor where the kernel has no filters.
     """
     machine = _MACHINES.get(platform.machine())
     if machine is None:
@@ -135,7 +128,7 @@ def forbid_sockets(libc: ctypes.CDLL) -> bool:
     architecture, socket = machine
     steps = (
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
-        # Calls by another architecture's numbers are none of ours.
+        # System calls of another architecture are refused.
         (_IF_EQUAL, 0, 5, architecture),
         (_LOAD, 0, 0, _NUMBER_AT),
         (_IF_AT_LEAST, 3, 0, _X32_CALLS),

@@ -1,7 +1,4 @@
-"""The parser child (``python -m ingestion.parsers.sandbox.main``), started by ``client`` only.
-
-It speaks ``protocol`` on its standard input and output.
-"""
+"""The parser child (``python -m ingestion.parsers.sandbox.main``), started by ``client``; speaks ``protocol``."""
 
 import gc
 import os
@@ -26,10 +23,10 @@ from ingestion.parsers.sandbox.protocol import (
 )
 from ingestion.parsers.text.charset import forced_codec, is_valid_text, selectable_codecs
 
-# Share of a parse's time. A parse that uses so much processor time was not held up by others, so a
-# second attempt is of no use.
+# Share of a parse's time. A parse with so much processor time was not delayed by others: a second attempt is
+# pointless.
 _PROCESSOR_SHARE = 0.9
-# How JSON or XML fails that is read in another encoding than its own.
+# Failures of JSON or XML read in a wrong encoding.
 _OF_WRONG_TEXT = frozenset({FailureReason.CORRUPT_FILE, FailureReason.EMPTY_TEXT})
 
 
@@ -46,7 +43,7 @@ def main() -> None:
             outcome = _parse(request)
         _send(replies, pack_reply(outcome))
         gc.collect()
-        # What is left are modules and their tables: later collections skip them.
+        # Only modules and their tables remain: later collections skip them.
         gc.freeze()
 
 

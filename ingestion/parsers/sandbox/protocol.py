@@ -26,11 +26,7 @@ _SLACK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ParseRequest:
-    """One document to parse; a new option is a field here, read in ``main``.
-
-    Attributes:
-        encoding: Codec of its text, None to detect it.
-    """
+    """One document to parse; a new option is a field here, read in ``main``. ``encoding``: None to detect it."""
 
     path: Path
     media_type: str
@@ -39,20 +35,20 @@ class ParseRequest:
 
 
 def max_reply_bytes(limits: ParseLimits) -> int:
-    """Bytes that a reply within the limits can't exceed."""
+    """Maximum size of a reply within the limits."""
     text = limits.output_characters * _BYTES_PER_CHARACTER
-    # No page begins in two elements, so that there are no more such places than pages.
+    # A page begins in one element only, so that there are at most as many places as pages.
     places = limits.elements * _BYTES_PER_ELEMENT + limits.pages * _BYTES_PER_PAGE
     return text + places + _SLACK
 
 
 def pack_isolation(isolation: tuple[str, ...]) -> bytes:
-    """The child's first message: what isolation holds."""
+    """The child's first message: its effective restrictions."""
     return _pack(list(isolation))
 
 
 def unpack_isolation(message: bytes) -> tuple[str, ...]:
-    """Inverse of ``pack_isolation``."""
+    """The inverse of ``pack_isolation``."""
     return cast("tuple[str, ...]", _unpack(message))
 
 
@@ -62,14 +58,14 @@ def pack_request(request: ParseRequest) -> bytes:
 
 
 def unpack_request(message: bytes) -> ParseRequest:
-    """Inverse of ``pack_request``, without the header."""
+    """The inverse of ``pack_request``, without the header."""
     values = cast("dict[str, Any]", _unpack(message))
     values |= {"path": Path(values["path"]), "limits": ParseLimits(**values["limits"])}
     return ParseRequest(**values)
 
 
 def pack_reply(outcome: ParsedDocument | ParseFailure) -> bytes:
-    """A result as one frame; elements go without their texts, which the whole text holds."""
+    """A result as one frame; elements go without their texts, which the whole text contains."""
     if isinstance(outcome, ParseFailure):
         return _pack([outcome.reason.value, outcome.detail])
     spans = list(map(_span_of, outcome.elements))
@@ -77,12 +73,12 @@ def pack_reply(outcome: ParsedDocument | ParseFailure) -> bytes:
 
 
 def pack_progress(percent: int) -> bytes:
-    """How far a parse is, as one frame; such may come before its reply."""
+    """Progress as one frame, before the reply."""
     return _pack(percent)
 
 
 def unpack_reply(message: bytes) -> ParsedDocument | ParseFailure | int:
-    """Inverse of ``pack_reply``, and of ``pack_progress``, without the header."""
+    """The inverse of ``pack_reply`` and ``pack_progress``, without the header."""
     unpacked = _unpack(message)
     if isinstance(unpacked, int):
         return unpacked
@@ -94,7 +90,7 @@ def unpack_reply(message: bytes) -> ParsedDocument | ParseFailure | int:
     return ParsedDocument(tuple(elements), text, **facts)
 
 
-# All that a document and an element have, so that a new field needs no line here.
+# By dataclass fields, so that a new field needs no line here.
 _FACTS = [part.name for part in fields(ParsedDocument) if part.name not in ("elements", "text")]
 _ELEMENT = [part.name for part in fields(Element)]
 _TEXT_AT = _ELEMENT.index("text")

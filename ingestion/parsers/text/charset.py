@@ -1,4 +1,4 @@
-"""Reading bytes as text: the encoding, how sure that is, and text that is safe to store."""
+"""Decoding of text: detection of the encoding with a confidence, and safe text."""
 
 import codecs
 import math
@@ -70,7 +70,7 @@ _BEFORE = 64
 _CASE_JUMP = re.compile("lU")
 
 
-# What authors write for what browsers read (WHATWG Encoding Standard).
+# Labels as browsers interpret them (WHATWG Encoding Standard).
 _WHATWG_CODECS = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -94,10 +94,10 @@ def codec_for_label(label: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """Text and where it came from.
+    """Decoded text and its encoding.
 
     Attributes:
-        text: The text; control characters are still in it.
+        text: Not yet clean of control characters.
         encoding: Name of the Python codec, as ``codecs.lookup`` spells it.
         confidence: 0 to 1.
     """
@@ -113,7 +113,7 @@ class DecodedText:
 
 
 class _Script(Enum):
-    """How the letters of an encoding stand in a text; the value is the usual bits of one."""
+    """Letter patterns of an encoding; the value is the usual bits of a letter."""
 
     IDEOGRAPHS = 12
     ALPHABET = 9  # own words, apart from words in ASCII letters
@@ -125,8 +125,8 @@ _ODD = {
     _Script.ALPHABET: re.compile(r"[A-Za-z][^\W\x00-\x7f]|[^\W\x00-\x7f][A-Za-z]"),
     _Script.ACCENTS: re.compile(r"[^\W\x00-\x7f]{3}"),
 }
-# From likely to unlikely in a Chinese and English product: each place costs one bit. Named as
-# ``selectable_codec`` names them.
+# From likely to unlikely in a Chinese and English product: each place costs one bit. Named as ``selectable_codec``
+# names them.
 _CANDIDATES = (
     ("gb18030", SIMPLIFIED, _Script.IDEOGRAPHS),
     ("gb18030", TRADITIONAL, _Script.IDEOGRAPHS),
@@ -168,8 +168,7 @@ def selectable_codecs() -> frozenset[str]:
 
 
 def selectable_codec(label: str) -> str | None:
-    """The codec that somebody names (``KOI8-R``, ``gbk``, ``Shift_JIS``); None for one that is not
-    choosable."""
+    """The codec of a label (``KOI8-R``, ``gbk``, ``Shift_JIS``); None for one that is not selectable."""
     if _LABEL.fullmatch(label) is None:
         return None
     try:
@@ -181,7 +180,7 @@ def selectable_codec(label: str) -> str | None:
 
 @contextmanager
 def forced_codec(codec: str | None) -> Generator[None]:
-    """Read all bytes as this, whatever they look like; None: find it out."""
+    """Decode all bytes in this block with a codec; None detects it."""
     token = _forced_codec.set(codec if codec in selectable_codecs() else None)
     try:
         yield
@@ -190,7 +189,7 @@ def forced_codec(codec: str | None) -> Generator[None]:
 
 
 def is_valid_text(path: Path, codec: str) -> bool:
-    """Whether all bytes of a file are text in an encoding."""
+    """Whether all bytes of a file are valid in a codec."""
     try:
         with path.open("rb") as file:
             for _ in codecs.iterdecode(iter(partial(file.read, _BLOCK), b""), codec):
@@ -201,12 +200,8 @@ def is_valid_text(path: Path, codec: str) -> bool:
 
 
 def no_text_failure(warnings: Collection[str], chosen: str | None) -> ParseFailure:
-    """Why a text has nothing that could be found.
-
-    Args:
-        chosen: The codec that somebody chose for it, if any.
-    """
-    # What did not fit the choice is left as signs that stand for nothing.
+    """Why a text has no searchable content; ``chosen`` is the codec that a person chose."""
+    # Bytes outside the chosen encoding became replacement characters.
     is_wrong = chosen is not None and "encoding" in warnings
     return ParseFailure(FailureReason.WRONG_ENCODING if is_wrong else FailureReason.EMPTY_TEXT)
 
@@ -222,14 +217,12 @@ class _CodecReading:
 def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
     """Read bytes of unknown encoding.
 
-    Order: byte order mark, UTF-16/32 by the place of control codes, strict UTF-8, the declared
-    encoding, ISO 2022, then the cheapest of 25 encodings where a character costs the bits its
-    frequency in the encoding's languages gives it.
+    Order: byte order mark, UTF-16/32 by the place of control codes, strict UTF-8, the declared encoding, ISO 2022,
+    then the cheapest of 25 encodings where a character costs the bits its frequency in the encoding's languages gives
+    it. ``forced_codec`` precedes all that.
 
     Args:
-        declared: What the file says of itself (an HTML ``meta``), believed if all bytes fit.
-
-    Within ``forced_codec`` a person's choice goes before all that.
+        declared: The file's own declaration (an HTML ``meta``), used if all bytes fit.
     """
     chosen = _forced_codec.get()
     if chosen is not None:
@@ -248,7 +241,6 @@ def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
 
 
 def _decode_narrow(data: bytes, declared: str | None) -> DecodedText:
-    """Read text that is not UTF-16 or UTF-32."""
     if b"\x1b$" in data:
         return _decode_with(data, "iso2022_jp", 0.95)
     try:
@@ -276,7 +268,7 @@ def _decode_declared(data: bytes, declared: str | None) -> DecodedText | None:
 
 
 def _decode_damaged_utf8(data: bytes) -> DecodedText | None:
-    """UTF-8 with some bad bytes: far more sequences that fit than ones that do not."""
+    """UTF-8 with some bad bytes: far more valid sequences than invalid ones."""
     text = data.decode("utf-8", "replace")
     bad = text.count("\ufffd")
     good = len(text) - bad - len(data.translate(None, bytes(range(128, 256))))
@@ -375,7 +367,7 @@ def byte_order_mark(data: bytes) -> str | None:
 
 
 def control_share(data: bytes) -> float:
-    """Share of bytes that are NUL or another control code, which one-byte text does not have."""
+    """Share of NULs and other control codes, which text in one-byte encodings does not have."""
     sample = data[:_UNICODE_FORMS_SAMPLE]
     return 1 - len(sample.translate(None, _CONTROLS)) / max(1, len(sample))
 
@@ -383,9 +375,8 @@ def control_share(data: bytes) -> float:
 def wide_form(data: bytes) -> str | None:
     """The codec of UTF-16 or UTF-32 text without a mark, or None.
 
-    Such text has control codes: as high bytes of alphabets, digits and blanks, and here and
-    there as low bytes of ideographs. A text with stray NULs is UTF-8 and has them on both sides;
-    other data does not decode to characters in use.
+    Such text has control codes: as high bytes of alphabets, digits and blanks, and here and there as low bytes of
+    ideographs. UTF-8 with stray NULs has them on both sides; other data does not decode to characters in use.
     """
     sample = data[:_UNICODE_FORMS_SAMPLE]
     if control_share(sample) < _WIDE_CONTROLS:

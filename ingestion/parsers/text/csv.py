@@ -1,4 +1,4 @@
-"""Delimited values: tables of some rows each, every one under the header row."""
+"""Delimited values as tables of some rows each, every one under the header row."""
 
 import csv
 import re
@@ -25,8 +25,8 @@ _NUMBER = re.compile(r"[-+(]?[$€£¥]?[\d.,\s:/%-]*\d[\d.,\s:/%)-]*$")
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read comma-, tab-, semicolon- or bar-separated values of any encoding.
 
-    Each table element holds the header line and rows of about a thousand characters. Without a
-    header (its first row holds numbers or blanks) it holds rows only.
+    Each table element holds the header line and rows of about a thousand characters. Without a header (its first row
+    holds numbers or blanks) it holds rows only.
     """
     decoded = decode(path.read_bytes())
     text = clean(decoded.text)
@@ -37,11 +37,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 def rows(text: str, separator: str) -> Iterator[list[str]]:
-    """The records; a quote left open ends with the text.
-
-    Raises:
-        ParseFailure: ``corrupt_file`` for what can't be read as records.
-    """
+    """The records; a quote left open ends with the text. ParseFailure ``corrupt_file`` for unreadable records."""
     csv.field_size_limit(2**31 - 1)
     lines = (f"{line}\n" for line in text.split("\n"))
     try:
@@ -86,5 +82,5 @@ def _blocks(records: Iterator[list[str]]) -> Iterator[str]:
 
 
 def is_header(record: list[str]) -> bool:
-    """Whether a row names its columns: each cell has text, none is a number."""
+    """Whether a row is a header: each cell has text, none is a number."""
     return all(cell.strip() and not _NUMBER.match(cell.strip()[:64]) for cell in record)

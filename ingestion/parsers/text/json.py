@@ -25,8 +25,8 @@ class Members(tuple[tuple[str, object], ...]):
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read one JSON value; each scalar becomes a line such as ``users[0].name: Ada``.
 
-    Numbers stay as written. Blocks hold about a thousand characters and end, if they can, where a
-    top-level member or item ends.
+    Numbers stay as written. Blocks hold about a thousand characters and end, if they can, where a top-level member or
+    item ends.
     """
     decoded = decode(path.read_bytes())
     builder = DocumentBuilder(limits)
@@ -36,11 +36,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 def load(text: str) -> object:
-    """The value of a JSON text, objects as ``Members``, numbers as text.
-
-    Raises:
-        ParseFailure: ``corrupt_file``, or ``too_complex`` for a value nested too deeply.
-    """
+    """A JSON text's value, objects as ``Members``, numbers as text; ParseFailure ``corrupt_file`` or ``too_complex``."""
     try:
         return json.loads(text.lstrip("\ufeff"), object_pairs_hook=Members, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
@@ -61,7 +57,7 @@ def parts(value: object) -> Iterator[list[str]]:
 
 
 def lines(path: str, value: object) -> Iterator[str]:
-    """One line per scalar below a value; empty objects and arrays give none."""
+    """One line per scalar below a value; none for empty objects and arrays."""
     waiting = [(path, value)]
     while waiting:
         path, value = waiting.pop()
@@ -74,9 +70,8 @@ def lines(path: str, value: object) -> Iterator[str]:
 
 
 def blocks(groups: Iterable[list[str]]) -> Iterator[str]:
-    """Groups of lines joined to texts of about a thousand characters.
-
-    A group is cut only if it is longer; groups of several lines are set apart by blank lines.
+    """Texts of about a thousand characters, groups of several lines separated by blank lines; only longer groups are
+    cut.
     """
     block: list[str] = []
     length = 0

@@ -17,8 +17,8 @@ DAMAGED_RECORDS = "damaged_records"
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read JSON Lines; records stay whole as far as the size of a block allows.
 
-    A line that is not JSON is kept as it is, with the warning ``damaged_records``; a file in which
-    most lines are not is damaged.
+    A line that is not JSON is kept unchanged, with the warning ``damaged_records``; a file mostly of such lines is
+    damaged.
     """
     decoded = decode(path.read_bytes())
     builder = DocumentBuilder(limits)

@@ -30,9 +30,9 @@ _CONTAINERS = frozenset({"bullet_list_open", "ordered_list_open"})
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read Markdown of any encoding.
 
-    Links give their text, images their alternative text, list items keep their marker. Front
-    matter gives its title as level-1 heading if the document has none, and a paragraph. A document
-    nested beyond bounds is read as plain text, with the warning ``simplified``.
+    Links give their text, images their alternative text, list items keep their marker. Front matter gives its title as
+    level-1 heading if the document has none, and a paragraph. A document nested too deeply is read as plain text, with
+    the warning ``simplified``.
     """
     decoded = decode(path.read_bytes())
     front, body = split_front_matter(clean(decoded.text))
@@ -72,14 +72,12 @@ def _add_front_matter(out: DocumentBuilder, front: str, tokens: Sequence[Token])
 
 
 def _block_parser() -> MarkdownIt:
-    """A parser whose inline stage is left to ``_MarkdownReader``: most blocks need none."""
+    """A parser without the inline stage, which most blocks don't need; see ``_MarkdownReader``."""
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST})
     return parser.enable(["table", "strikethrough"]).disable(["inline", "text_join"])
 
 
 class _MarkdownReader:
-    """Turns block tokens into elements."""
-
     def __init__(self, out: DocumentBuilder, limits: ParseLimits) -> None:
         self._out = out
         self._limits = limits
@@ -128,7 +126,6 @@ class _MarkdownReader:
             self._out.add("paragraph", text)
 
     def _rows(self, tokens: Iterator[Token]) -> Iterator[list[str]]:
-        """The rows of the table whose tokens come next."""
         row: list[str] = []
         for token in tokens:
             if token.type == "table_close":
@@ -140,7 +137,6 @@ class _MarkdownReader:
                 row = []
 
     def _text(self, content: str) -> str:
-        """The text of an inline run."""
         if not _MARKS.search(content) and "  \n" not in content:
             return content
         tokens = self._inline.parseInline(content)[0].children or []

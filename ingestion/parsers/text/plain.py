@@ -1,4 +1,4 @@
-"""Plain text: paragraphs by blank lines or indentation, headings only where they are certain."""
+"""Plain text: paragraphs by blank lines or indentation, and certain headings."""
 
 import re
 from collections.abc import Iterator
@@ -32,10 +32,9 @@ Block = tuple[Kind, str, int]
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read plain text of any encoding.
 
-    Lines stay as they are. A paragraph ends at a blank line, or where the next line is indented
-    by an ideographic space or a tab. A heading is an underlined line, or a line of its own such as
-    ``第一章 总则`` or ``Chapter 1``. A text that is certainly too long comes no further than its
-    upload (``text_bounds``).
+    Lines are unchanged. A paragraph ends at a blank line, or where the next line is indented by an ideographic space
+    or a tab. A heading is an underlined line, or a line of its own such as ``第一章 总则`` or ``Chapter 1``. Certainly too
+    long texts are refused at their upload (``text_bounds``).
     """
     decoded = decode(path.read_bytes())
     builder = DocumentBuilder(limits)

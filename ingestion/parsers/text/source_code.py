@@ -11,11 +11,7 @@ from ingestion.parsers.text_cleanup import clean
 
 
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
-    """Read source code of any language.
-
-    A block ends at a blank line that an unindented line follows, so that a function stays whole
-    in languages that indent.
-    """
+    """Read source code; a block ends at a blank line before an unindented line, so that indented functions stay whole."""
     decoded = decode(path.read_bytes())
     builder = DocumentBuilder(limits)
     for block in blocks(clean(decoded.text)):

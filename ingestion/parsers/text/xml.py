@@ -34,9 +34,9 @@ _DEEPEST = 250
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read XML of any vocabulary and encoding; nothing is included, resolved or fetched.
 
-    Elements with text between their children are paragraphs, short ``title`` elements headings at
-    their depth, records with the same fields a table; other values become lines such as
-    ``server.port: 80``. A document type or an inclusion is refused as ``unsafe_xml``.
+    Elements with text between their children are paragraphs, short ``title`` elements headings at their depth, records
+    with the same fields a table; other values become lines such as ``server.port: 80``. A document type or an
+    inclusion is refused as ``unsafe_xml``.
     """
     data = path.read_bytes()
     match = _DECLARED.search(data[:1024])
@@ -52,7 +52,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 class _XmlReader:
-    """Walks the tree in document order; values gather until a block of another kind comes."""
+    """Walks the tree in document order; values accumulate until a block of another kind comes."""
 
     def __init__(self, out: DocumentBuilder, limits: ParseLimits) -> None:
         self._out = out
@@ -74,7 +74,6 @@ class _XmlReader:
         self._flush()
 
     def _add_block(self, node: Element, depth: int) -> bool:
-        """Add an element that is one block with all below it; whether it is."""
         kind = name(node).lower()
         if kind in _TABLES:
             return self._add_table([_cells(row) for row in _rows(node)])
@@ -124,14 +123,13 @@ class _XmlReader:
 
 
 def _is_mixed(node: Element) -> bool:
-    """Whether text stands between the children of an element."""
     if not len(node):
         return False
     return bool((node.text or "").strip()) or any((inner.tail or "").strip() for inner in node)
 
 
 def _records(node: Element) -> list[list[str]]:
-    """Children that are records of short fields as rows under the fields' names; else nothing."""
+    """Child records of short fields as rows under the fields' names; otherwise nothing."""
     if len(node) < 2 or len({inner.tag for inner in node}) > 1:
         return []
     columns: dict[str, None] = {}
@@ -150,7 +148,7 @@ def _records(node: Element) -> list[list[str]]:
 
 
 def _fields(node: Element) -> dict[str, str] | None:
-    """The fields of a record, from attributes and children; None if it is more than a record."""
+    """The fields of a record, from attributes and children; None for other elements."""
     if (node.text or "").strip():
         return None
     fields = {key: value for key, value in node.attrib.items() if not key.startswith("{")}

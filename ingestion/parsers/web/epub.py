@@ -1,4 +1,4 @@
-"""E-books (EPUB 2 and 3): the chapters in reading order, each read as the page of HTML it is."""
+"""E-books (EPUB 2 and 3): chapters in reading order, each read as an HTML page."""
 
 import posixpath
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read an .epub file; scripts are not run and nothing is fetched or unpacked to disk.
 
-    Chapters come in the order of the book's spine; its generated table of contents is left out.
-    An e-book whose chapters are encrypted (digital rights management) is ``password_protected``.
+    Chapters come in the order of the book's spine, without its generated table of contents. An e-book with encrypted
+    chapters (digital rights management) is ``password_protected``.
     """
     builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
@@ -39,7 +39,6 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 def _chapters(archive: ZipFile, limits: ParseLimits) -> Iterator[str]:
-    """The names of the chapters' parts."""
     container = read_root(archive, _CONTAINER, limits)
     package = next((node.get("full-path") or "" for node in container.iter() if name(node) == "rootfile"), "")
     root = read_root(archive, package, limits)
@@ -57,7 +56,7 @@ def _chapters(archive: ZipFile, limits: ParseLimits) -> Iterator[str]:
 
 
 def _locked(archive: ZipFile, limits: ParseLimits) -> frozenset[str]:
-    """The parts that are encrypted (fonts may be, in a book that is free to read)."""
+    """The encrypted parts (fonts may be, in a book that is free to read)."""
     content = read_part(archive, _ENCRYPTION, limits)
     if content is None:
         return frozenset()

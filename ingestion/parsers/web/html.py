@@ -34,9 +34,9 @@ _ASIDES = frozenset({"note", "tip", "important", "caution", "warning", "admoniti
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a page; navigation, scripts, styles and hidden parts are left out.
 
-    Manuals made by DocBook, Publican, Sphinx and Texinfo are read without their headers and
-    footers. A page that has nothing beside navigation (a table of contents) keeps it. The page's
-    ``<title>`` is its level-1 heading where the body has no ``<h1>``.
+    Manuals made by DocBook, Publican, Sphinx and Texinfo are read without their headers and footers. A page of only
+    navigation (a table of contents) keeps it. The page's ``<title>`` is its level-1 heading where the body has no
+    ``<h1>``.
     """
     decoded = decode_page(path.read_bytes())
     builder = read(decoded.text, limits)
@@ -44,13 +44,13 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 
 
 def decode_page(data: bytes) -> DecodedText:
-    """The text of a page, by the encoding it declares if its bytes fit that."""
+    """The text of a page, by its declared encoding if its bytes fit that."""
     match = _CHARSET.search(data[:_HEAD])
     return decode(data, declared=codec_for_label(match[1].decode("ascii")) if match else None)
 
 
 def read(text: str, limits: ParseLimits) -> DocumentBuilder:
-    """The blocks of a page or of a piece of one."""
+    """The blocks of a page or a fragment."""
     tree = build_tree(text)
     root = tree.root
     builder = DocumentBuilder(limits)
@@ -67,7 +67,7 @@ def read(text: str, limits: ParseLimits) -> DocumentBuilder:
 
 
 class _HtmlReader:
-    """One pass over a tree in document order; text gathers until a block begins or ends."""
+    """One pass over a tree in document order; text accumulates until a block begins or ends."""
 
     def __init__(self, builder: DocumentBuilder, root: LexborNode, *, title: str, navigation: bool) -> None:
         self._out = builder
@@ -94,7 +94,7 @@ class _HtmlReader:
         self._settle()
 
     def _walk(self) -> Iterator[tuple[LexborNode, bool]]:
-        """Each node as it begins and as it ends; what is no content is passed over."""
+        """Each content node as it begins and as it ends."""
         node: LexborNode | None = self._root
         while node is not None:
             if node.is_text_node:
@@ -112,7 +112,7 @@ class _HtmlReader:
             node = node.next if node is not None else None
 
     def _is_branch(self, node: LexborNode) -> bool:
-        """Whether to go below a node; those read as a whole are read here."""
+        """Whether to go below a node; atomic nodes are read here."""
         if node.tag in ("-document", "html"):
             return True
         if not node.is_element_node or not is_content(node, navigation=self._navigation):
@@ -201,7 +201,7 @@ class _HtmlReader:
         return text
 
     def _flush(self) -> None:
-        """End a block: add the text gathered so far, under its marker or term if it is first."""
+        """End a block: add the accumulated text, under its marker or term if it is first."""
         text = self._take()
         if not text or (not self._navigation and is_navigation_text(text)):
             return
@@ -212,7 +212,6 @@ class _HtmlReader:
         self._terms.clear()
 
     def _settle(self) -> None:
-        """End a block, and a term that had no text after it."""
         self._flush()
         if self._terms:
             self._out.add("list_item", ", ".join(self._terms), level=max(1, len(self._counters)))
@@ -221,7 +220,7 @@ class _HtmlReader:
 
 
 def _rows(table: LexborNode) -> Iterator[list[TableCell]]:
-    """The cells of a table's rows; none goes beyond the head, body or foot that it stands in."""
+    """The cells of a table's rows; none extends beyond its head, body or foot."""
     for _, section in groupby(table.css("tr"), key=_section):
         rows = list(section)
         for number, row in enumerate(rows):
@@ -237,7 +236,7 @@ def _cell(node: LexborNode, left: int) -> TableCell:
     text, attributes = flow(flat_text(node)), node.attributes
     if not attributes:
         return TableCell(text)
-    # Over no rows means over all that are left.
+    # A row span of 0 covers all remaining rows.
     rows = min(_span(attributes.get("rowspan")) or left, left)
     return TableCell(text, _span(attributes.get("colspan")), rows)
 

@@ -1,4 +1,4 @@
-"""Walking an HTML tree: what is content, what is navigation or hidden, and the text of a cell."""
+"""Filters of an HTML tree: content, navigation, hidden parts, and texts of cells."""
 
 import re
 
@@ -15,20 +15,20 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 # Elements that have no end tag, or that the next one of their kind ends.
 _VOID = _names("area base br col embed hr img input link meta param source track wbr")
 _UNNESTED = _VOID | _names("p li dt dd tr td th thead tbody tfoot option optgroup a html head body")
-# Tree building walks the stack of open elements, and a tag's attributes for each new one:
-# without bounds, depth and number make it quadratic.
+# Tree building walks the stack of open elements, and a tag's attributes for each new one: without bounds, depth and
+# number make it quadratic.
 _DEEPEST = 1_000
 _MOST_ATTRIBUTES = 2_000
 _LONGEST_MARK = 6
 
-# How XML writes what is empty. HTML passes over the slash: all that follows ``<title/>`` would be
-# the title, and all that follows ``<div hidden="hidden"/>`` hidden. Only drawings are XML there too.
+# XML's empty elements. HTML ignores the slash: everything after ``<title/>`` would be the title, after ``<div
+# hidden="hidden"/>`` hidden. Only drawings are XML there too.
 _EMPTY = re.compile(r"<([A-Za-z][\w:.-]*+)(\s[^<>]*)?/>")
 _XML = re.compile(r"\s*<\?xml\b|<html\b[^>]{0,500}\bxmlns\s*=", re.IGNORECASE)
 _XML_HEAD = 4096
 _SHAPES = _names("animate circle ellipse image line path polygon polyline rect stop use")
 
-# Readings beside Chinese and Japanese characters would part the words that they stand at.
+# Phonetic readings would split the Chinese and Japanese words beside them.
 _DROPPED = _names(
     "script style template head svg iframe object video audio canvas button select textarea "
     "datalist noscript noframes annotation annotation-xml rt rp rtc"
@@ -50,12 +50,7 @@ BLOCK_TAGS = _names(
 
 
 def build_tree(text: str) -> LexborHTMLParser:
-    """The tree of a page.
-
-    Raises:
-        ParseFailure: ``too_complex`` for elements nested more than a thousand deep or with
-            thousands of attributes.
-    """
+    """The tree of a page; ParseFailure ``too_complex`` above a thousand levels, or thousands of attributes."""
     text = _with_end_tags(text)
     for tag in text.split(">"):
         if tag.count("=") > _MOST_ATTRIBUTES and _TAG.search(tag) is not None:
@@ -71,7 +66,7 @@ def build_tree(text: str) -> LexborHTMLParser:
 
 
 def _with_end_tags(text: str) -> str:
-    """The text with an end tag for whatever is empty in XHTML, or in a drawing within a page."""
+    """The text with end tags for elements that are empty in XHTML or in an embedded drawing."""
     is_xml = _XML.search(text[:_XML_HEAD].lstrip("\ufeff")) is not None
 
     def end(tag: re.Match[str]) -> str:
@@ -84,11 +79,7 @@ def _with_end_tags(text: str) -> str:
 
 
 def is_content(node: LexborNode, *, navigation: bool) -> bool:
-    """Whether an element's text belongs to the document.
-
-    Args:
-        navigation: Whether menus and tables of contents count as content.
-    """
+    """Whether an element's text belongs to the document; ``navigation`` includes menus and tables of contents."""
     tag = node.tag
     if tag in _DROPPED or tag == "-comment" or (tag == "sup" and _is_note_mark(node)):
         return False
@@ -106,7 +97,7 @@ def is_content(node: LexborNode, *, navigation: bool) -> bool:
 
 
 def _is_note_mark(node: LexborNode) -> bool:
-    """Whether a raised text leads to a note: its number would become a part of the word before."""
+    """Whether a raised text links to a note: its number would become a part of the word before."""
     link = node.css_first("a")
     leads_to_place = link is not None and "#" in (link.attributes.get("href") or "")
     return leads_to_place and len(node.text(strip=True)) <= _LONGEST_MARK
@@ -119,7 +110,7 @@ def has_class(node: LexborNode, names: frozenset[str]) -> bool:
 
 
 def is_navigation_text(text: str) -> bool:
-    """Whether a line holds nothing but the words of a pager ("Prev Up Home Next")."""
+    """Whether a line has only a pager's words ("Prev Up Home Next")."""
     if len(text) > 100:
         return False
     words = _WORD.findall(text.lower())
@@ -127,7 +118,7 @@ def is_navigation_text(text: str) -> bool:
 
 
 def layout_tables(root: LexborNode) -> frozenset[int]:
-    """The ids of tables that arrange a page: they hold headings, tables or a single cell."""
+    """The ids of layout tables: they contain headings, tables or a single cell."""
     ids: set[int] = set()
     for inner in root.css("table table, table h1, table h2, table h3, table h4"):
         outer = inner.parent
@@ -142,7 +133,7 @@ def layout_tables(root: LexborNode) -> frozenset[int]:
 
 
 def flat_text(root: LexborNode) -> str:
-    """The visible text below an element, blocks set apart by blanks."""
+    """The visible text below an element, blocks separated by blanks."""
     parts: list[str] = []
     node = root.child
     while node is not None:

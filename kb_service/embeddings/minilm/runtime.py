@@ -1,8 +1,7 @@
 """The runtimes of the converted model, and the choice of one by the processor."""
 
 # OpenVINO and ONNX Runtime ship stubs with untyped parameters; this module is their fence.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import ctypes
 import threading
@@ -24,7 +23,7 @@ Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], Vectors]
 
 
 class Backend(StrEnum):
-    """A runtime and the number format it computes in."""
+    """A runtime and its number format."""
 
     OPENVINO_BF16 = "openvino-bf16"
     ONNXRUNTIME_INT8 = "onnxruntime-int8"
@@ -32,39 +31,35 @@ class Backend(StrEnum):
 
     @property
     def is_openvino(self) -> bool:
-        """Whether the runtime is OpenVINO."""
         return self.value.startswith("openvino-")
 
     @property
     def model_file(self) -> str:
-        """Name of the converted file this backend loads."""
         return "model.xml" if self.is_openvino else "model.onnx"
 
     @property
     def length_step(self) -> int:
         """Lengths are padded to multiples of this.
 
-        OpenVINO builds its kernels per shape: with steps of 8 a query nearly always finds them
-        built (p50 2.5 to 1.7 ms). ONNX Runtime has no such cost, there padding only adds work.
+        OpenVINO builds its kernels per shape: with steps of 8 a query nearly always finds them built (p50 2.5 to 1.7
+        ms). ONNX Runtime has no such cost, there padding only adds work.
         """
         return 8 if self.is_openvino else 1
 
     @property
     def batch_tokens(self) -> int:
-        """Padded tokens of one batch, which one thread encodes, and for which a question waits.
+        """Padded tokens of a batch, which runs on one thread and for which a question waits.
 
-        ONNX Runtime: fewer cost as much a token down to 192; with 1,024 the layers' outputs no
-        longer fit a core's cache: 132 and 118 passages a second. AMX multiplies sixteen rows at a
-        time: in calls of 64 passages 256 tokens give 232 passages a second, 512 give 254 and 768,
-        for which a question would wait half as long again, 264.
+        ONNX Runtime: the cost per token is flat down to 192; with 1,024 the layers' outputs exceed a core's cache: 132
+        and 118 passages a second. AMX multiplies sixteen rows at a time: in calls of 64 passages 256 tokens give 232
+        passages a second, 512 give 254 and 768, at half as long a wait again, 264.
         """
         return 512 if self.is_openvino else 256
 
 
 def choose_backend(processor: Processor) -> Backend:
-    """The fastest backend whose numbers were checked on such a processor.
-
-    Where none was, it stays fp32 (docs/decisions/0060 to 0062 and 0067).
+    """The fastest backend whose numbers were verified on such a processor, else fp32 (docs/decisions/0060 to 0062,
+    0067).
     """
     if processor.has_amx:
         return Backend.OPENVINO_BF16
@@ -74,11 +69,7 @@ def choose_backend(processor: Processor) -> Backend:
 
 
 def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
-    """Load the converted model.
-
-    Args:
-        threads: on which ``lane_count(threads)`` calls at a time are computed.
-    """
+    """Load the converted model; it computes ``lane_count(threads)`` calls at a time."""
     path = folder / backend.model_file
     if backend.is_openvino:
         return _load_openvino(path, threads)
@@ -105,8 +96,8 @@ def _load_openvino(path: Path, threads: int) -> Forward:
         # A view into the request's own memory: read before this thread's next call.
         return own.request.get_output_tensor(0).data
 
-    # OpenVINO's binding makes tables of its own at its first call. Two threads that make them at
-    # once wait for each other for ever: one has Python's lock, the other the tables'.
+    # OpenVINO's binding builds tables at its first call; two threads doing so deadlock: one has Python's lock, the
+    # other the tables'.
     forward(np.ones((1, 8), dtype=np.int64), np.ones((1, 8), dtype=np.int64))
     return forward
 
@@ -116,11 +107,11 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
 
     options = onnxruntime.SessionOptions()
     if is_fused:
-        # Written with the fused operators that are fast; the optimiser would add one that is not:
-        # its SkipLayerNormalization takes 3.6 times as long as the three that it replaces.
+        # The graph has the fast fused operators already; the optimiser would add SkipLayerNormalization, which takes
+        # 3.6 times as long as the three operators that it replaces.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.intra_op_num_threads = max(1, threads // lane_count(threads))
-    # Each more takes 87 MiB with float32, 12 with 8-bit integers (docs/decisions/0076).
+    # Each further one takes 87 MiB with float32, 12 with 8-bit integers (docs/decisions/0076).
     count = lane_count(threads) if is_fused else 1
     sessions = PerThreadPool(
         [
@@ -141,15 +132,11 @@ _Item = TypeVar("_Item")
 
 
 class PerThreadPool(Generic[_Item]):
-    """Hands each thread its own of several items, as long as there are enough.
+    """Gives each thread an item of its own, as long as there are enough.
 
-    Of two threads in one session of ONNX Runtime each is given memory that the other one's core
-    still has in its cache: 120 passages a second instead of 158, in about every second process
-    (docs/decisions/0076). A thread that finds its item in use changes to the one that fewest use,
-    and keeps to that.
-
-    Args:
-        items: one for each lane; at least one.
+    Two threads in one session of ONNX Runtime are each given memory that the other's core still has in its cache: 120
+    passages a second instead of 158, in about every second process (docs/decisions/0076). A thread that finds its item
+    in use changes to the least used one, and keeps it.
     """
 
     def __init__(self, items: Sequence[_Item]) -> None:
@@ -160,7 +147,7 @@ class PerThreadPool(Generic[_Item]):
 
     @contextmanager
     def borrow(self) -> Generator[_Item]:
-        """The calling thread's item, which others share only where all are in use."""
+        """The calling thread's item, shared only when all are in use."""
         with self._lock:
             number: int = getattr(self._own, "number", 0)
             if self._users[number]:
@@ -179,10 +166,10 @@ _READ_ONLY = "r--"
 
 
 def release_mapped_pages(file: Path) -> None:
-    """Drop this process's pages of a file that is mapped read-only (Linux; elsewhere nothing).
+    """Drop this process's pages of a file that is mapped read-only (on Linux).
 
-    OpenVINO reads the float32 weights once, to convert them, and keeps the file mapped: 85 MB that
-    count as this process's. A page that is read again after all comes back from the file.
+    OpenVINO reads the float32 weights once, to convert them, and keeps the file mapped: 85 MB of resident memory. A
+    page that is needed again is read from the file.
     """
     listing = Path("/proc/self/maps")
     if not listing.exists():
