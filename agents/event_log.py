@@ -92,8 +92,8 @@ async def append(
         LogClosed: there is no such run.
     """
     connection = await session.connection()
-    asked = {"key": run_key, "more": len(events), "own": own_events}
-    last = (await connection.execute(_COUNT, asked)).scalar()
+    parameters = {"key": run_key, "more": len(events), "own": own_events}
+    last = (await connection.execute(_COUNT, parameters)).scalar()
     if last is None:
         raise LogClosed
     entries = _numbered(events, last - len(events))
@@ -152,20 +152,22 @@ async def _count(connection: AsyncConnection, additions: Sequence[LogAddition], 
     """Count the events of runs whose lease holds; the last number of each before them."""
     if len(additions) == 1:
         # The usual one, in one statement less.
-        (one,) = additions
-        more = len(one.events)
-        asked = {"key": one.run_key, "driver": driver, "more": more, "own": one.own_events}
-        last = (await connection.execute(_COUNT_HELD, asked)).scalar()
-        return {} if last is None else {one.run_key: last - more}
+        (addition,) = additions
+        more = len(addition.events)
+        parameters = {"key": addition.run_key, "driver": driver, "more": more, "own": addition.own_events}
+        last = (await connection.execute(_COUNT_HELD, parameters)).scalar()
+        return {} if last is None else {addition.run_key: last - more}
     keys = [addition.run_key for addition in additions]
     rows = await connection.execute(_HELD, {"keys": keys, "driver": driver})
-    held: dict[str, int] = {row.id: row.last_seq for row in rows}
+    last_numbers: dict[str, int] = {row.id: row.last_seq for row in rows}
     counted = [
-        {"key": one.run_key, "more": len(one.events), "own": one.own_events} for one in additions if one.run_key in held
+        {"key": new.run_key, "more": len(new.events), "own": new.own_events}
+        for new in additions
+        if new.run_key in last_numbers
     ]
     if counted:
         await connection.execute(_COUNT_EACH, counted)
-    return held
+    return last_numbers
 
 
 def _numbered(events: Sequence[WireEvent], last: int) -> list[LogEntry]:

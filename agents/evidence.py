@@ -65,11 +65,11 @@ class Evidence:
 
     def add(self, passages: Iterable[Passage], *, query: str) -> list[int]:
         """Number the passages of one search, known ones by their old number."""
-        found = tuple(passages)
+        batch = tuple(passages)
         if (noted := _findings.get()) is not None:
-            noted.append(EvidenceFinding(query, found))
+            noted.append(EvidenceFinding(query, batch))
         numbers: list[int] = []
-        for passage in found:
+        for passage in batch:
             number = self._numbers.setdefault(passage.chunk_id, len(self._numbers) + 1)
             self._entries.setdefault(number, _NumberedPassage(passage, query))
             numbers.append(number)
@@ -77,9 +77,9 @@ class Evidence:
 
     def grade(self, relevant: Iterable[int]) -> None:
         """Keep only these numbers as relevant."""
-        kept = set(relevant)
+        relevant_numbers = set(relevant)
         for number, entry in self._entries.items():
-            entry.is_relevant = number in kept
+            entry.is_relevant = number in relevant_numbers
 
     def get(self, number: int) -> Passage | None:
         """The passage of a number."""
@@ -113,9 +113,9 @@ class Evidence:
             retrieval_id: of the search that gave them, to be named.
             about: what else is to be said of them.
         """
-        shown: list[str] = []
-        told = {**(about or {}), **({"retrieval_id": retrieval_id} if retrieval_id else {})}
-        end = _END.format(_dump(told)[1:-1]) if told else ""
+        items: list[str] = []
+        extra = {**(about or {}), **({"retrieval_id": retrieval_id} if retrieval_id else {})}
+        end = _END.format(_dump(extra)[1:-1]) if extra else ""
         room = limit - len(_FRAME) - len(end)
         for number in numbers:
             passage = self._entries[number].passage
@@ -123,12 +123,12 @@ class Evidence:
             if len(item) > room:
                 item = _dump(_passage_json(number, passage, passage.content))
             if len(item) > room:
-                if shown:
+                if items:
                     break
                 item = _cut_to(room, number, passage)
             room -= len(item) + len(_BETWEEN)
-            shown.append(item)
-        return _FRAME.format(_BETWEEN.join(shown), end)
+            items.append(item)
+        return _FRAME.format(_BETWEEN.join(items), end)
 
 
 def _dump(data: dict[str, JsonValue]) -> str:

@@ -154,8 +154,8 @@ class Journal:
 
     def write(self, key: str, outcome: dict[str, JsonValue], status: EffectStatus = "done") -> Effect:
         """Write an effect down, or its next status."""
-        known = self._effects.get(key)
-        index = len(self._effects) if known is None else known.index
+        existing = self._effects.get(key)
+        index = len(self._effects) if existing is None else existing.index
         effect = Effect(index, key, status, outcome, self.live_seconds)
         self._effects[key] = self._changed[key] = effect
         if status == "done":

@@ -103,7 +103,7 @@ class VisionInput:
         return self.attached - len(self.images)
 
     @property
-    def told(self) -> tuple[ContextItem, ...]:
+    def unseen_notice(self) -> tuple[ContextItem, ...]:
         """What the model is told of those that it is not shown."""
         if not self.unseen:
             return ()

@@ -170,9 +170,9 @@ def read_skill_choices(value: JsonValue) -> tuple[SkillChoice, ...] | None:
         about = {"id": item} if isinstance(item, str) else item
         if not isinstance(about, dict) or not about.keys() <= {"id", "version"}:
             return None
-        named, version = about.get("id"), about.get("version")
+        skill_id, version = about.get("id"), about.get("version")
         is_number = isinstance(version, int) and not isinstance(version, bool) and version > 0
-        if not isinstance(named, str) or not named or not (version is None or is_number):
+        if not isinstance(skill_id, str) or not skill_id or not (version is None or is_number):
             return None
-        choices[SkillChoice(named, version if isinstance(version, int) else None)] = None
+        choices[SkillChoice(skill_id, version if isinstance(version, int) else None)] = None
     return tuple(choices)

@@ -152,7 +152,7 @@ def _plain(content: str | Sequence[object]) -> str:
 
 def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessage, ...]:
     """The user's own messages; the caller's assistant, tool and system messages are not taken."""
-    found: dict[str, UserMessage] = {}
+    by_id: dict[str, UserMessage] = {}
     last = max((index for index, message in enumerate(agui.messages) if message.role == "user"), default=None)
     if last is None and may_be_none:
         return ()
@@ -162,10 +162,10 @@ def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessa
         if isinstance(message, AguiUserMessage):
             _check_id(f"messages.{index}.id", message.id)
             text = _text(message, field=f"messages.{index}.content", is_question=index == last)
-            known = found.setdefault(message.id, UserMessage(message.id, text))
-            if known.text != text:
+            earlier = by_id.setdefault(message.id, UserMessage(message.id, text))
+            if earlier.text != text:
                 raise InvalidRunInput(field="messages", error="two messages have the same id")
-    return tuple(message for message in found.values() if message.text.strip())
+    return tuple(message for message in by_id.values() if message.text.strip())
 
 
 def _text(message: AguiUserMessage, *, field: str, is_question: bool) -> str:
@@ -190,21 +190,21 @@ def _state(state: JsonValue) -> dict[str, JsonValue]:
 def _options(props: JsonValue) -> RunOptions:
     if props is not None and not isinstance(props, dict):
         raise InvalidRunInput(field="forwardedProps", error="must be an object")
-    given = props or {}
+    fields = props or {}
     return RunOptions(
-        agent_type=_optional_text(given, "agent_type", "agentType"),
-        model_id=_optional_text(given, "model_id", "modelId"),
-        knowledge_base_ids=_optional_ids(given, "knowledge_base_ids", "knowledgeBaseIds"),
-        mcp_connection_ids=_optional_ids(given, "mcp_connection_ids", "mcpConnectionIds"),
-        skill_ids=_skill_choices(given, "skill_ids", "skillIds"),
-        client_time=read_client_time(given.get("client_time", given.get("clientTime"))),
-        skill_inputs=_optional_object(given, "skill_inputs", "skillInputs"),
+        agent_type=_optional_text(fields, "agent_type", "agentType"),
+        model_id=_optional_text(fields, "model_id", "modelId"),
+        knowledge_base_ids=_optional_ids(fields, "knowledge_base_ids", "knowledgeBaseIds"),
+        mcp_connection_ids=_optional_ids(fields, "mcp_connection_ids", "mcpConnectionIds"),
+        skill_ids=_skill_choices(fields, "skill_ids", "skillIds"),
+        client_time=read_client_time(fields.get("client_time", fields.get("clientTime"))),
+        skill_inputs=_optional_object(fields, "skill_inputs", "skillInputs"),
     )
 
 
-def _optional_text(given: dict[str, JsonValue], *names: str) -> str | None:
+def _optional_text(fields: dict[str, JsonValue], *names: str) -> str | None:
     for name in names:
-        value = given.get(name)
+        value = fields.get(name)
         if isinstance(value, str):
             return value or None
         if value is not None:
@@ -212,9 +212,9 @@ def _optional_text(given: dict[str, JsonValue], *names: str) -> str | None:
     return None
 
 
-def _optional_ids(given: dict[str, JsonValue], *names: str) -> tuple[str, ...] | None:
+def _optional_ids(fields: dict[str, JsonValue], *names: str) -> tuple[str, ...] | None:
     for name in names:
-        value = given.get(name)
+        value = fields.get(name)
         if value is None:
             continue
         ids = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
@@ -227,9 +227,9 @@ def _optional_ids(given: dict[str, JsonValue], *names: str) -> tuple[str, ...] |
     return None
 
 
-def _skill_choices(given: dict[str, JsonValue], *names: str) -> tuple[SkillChoice, ...] | None:
+def _skill_choices(fields: dict[str, JsonValue], *names: str) -> tuple[SkillChoice, ...] | None:
     for name in names:
-        value = given.get(name)
+        value = fields.get(name)
         if value is None:
             continue
         choices = read_skill_choices(value)
@@ -243,9 +243,9 @@ def _skill_choices(given: dict[str, JsonValue], *names: str) -> tuple[SkillChoic
     return None
 
 
-def _optional_object(given: dict[str, JsonValue], *names: str) -> dict[str, JsonValue]:
+def _optional_object(fields: dict[str, JsonValue], *names: str) -> dict[str, JsonValue]:
     for name in names:
-        value = given.get(name)
+        value = fields.get(name)
         if value is None:
             continue
         if not isinstance(value, dict):

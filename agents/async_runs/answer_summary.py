@@ -108,8 +108,8 @@ def _result_type(answer: FinalAnswer, blocks: Sequence[MarkdownBlock]) -> Result
 
 
 def _asks_back(blocks: Sequence[MarkdownBlock]) -> bool:
-    said = [block.text for block in blocks if block.kind == "paragraph"]
-    return bool(said) and _CITED.sub("", said[-1]).rstrip(" *_\"'”’)）").endswith(("?", "？"))
+    paragraphs = [block.text for block in blocks if block.kind == "paragraph"]
+    return bool(paragraphs) and _CITED.sub("", paragraphs[-1]).rstrip(" *_\"'”’)）").endswith(("?", "？"))
 
 
 def _points_and_actions(blocks: Sequence[MarkdownBlock], *, is_asking: bool) -> tuple[list[str], list[str]]:

@@ -237,8 +237,8 @@ class RunBuilder:
             return VisionInput()
         if attachments is None or not model.sees_images:
             return VisionInput(len(image_ids), is_blind=True)
-        shown = await attachments.images_for_model(run.owner_id, image_ids)
-        images = tuple(ModelImage(image.mime_type, image.content) for image in shown)
+        stored_images = await attachments.images_for_model(run.owner_id, image_ids)
+        images = tuple(ModelImage(image.mime_type, image.content) for image in stored_images)
         return VisionInput(len(image_ids), images)
 
 

@@ -334,7 +334,7 @@ class RunDriver:
         last = batch.events[-1] if batch.is_last else None
         wire = [mapped for event in batch.events for mapped in self._mapper.translate(event)]
         if self._left_over:
-            dangling = find_dangling(self._left_over, self._strategy.known, now=now_ms)
+            dangling = find_dangling(self._left_over, self._strategy.known_ids, now=now_ms)
             wire = [*await self._close_dangling(dangling), *wire]
             self._dangling_ids = dangling.ids
         if isinstance(last, Finished) and last.outcome == "interrupt":

@@ -175,8 +175,8 @@ def _messages(run: AgentRun, ending: RunOutcome) -> list[ChatMessage]:
     }
     if ending.interrupts:
         whole["interrupts"] = [
-            {"id": one.id, "reason": one.reason, "message": one.message, "tool_call_id": one.call_id}
-            for one in ending.interrupts
+            {"id": ask.id, "reason": ask.reason, "message": ask.message, "tool_call_id": ask.call_id}
+            for ask in ending.interrupts
         ]
     return [
         ChatMessage(

@@ -147,13 +147,13 @@ async def fold_thread(session: AsyncSession, session_key: str, *, until: str | N
     """
     fold = MessageReducer()
     query = select(ChatMessage).where(ChatMessage.session_id == session_key, ChatMessage.role == "user")
-    asked: dict[str, list[ChatMessage]] = {}
+    questions: dict[str, list[ChatMessage]] = {}
     for message in (await session.exec(query.order_by(col(ChatMessage.position)))).all():
-        asked.setdefault(message.run_id or "", []).append(message)
+        questions.setdefault(message.run_id or "", []).append(message)
     runs = select(AgentRun.id, AgentRun.run_id).where(AgentRun.session_id == session_key)
     in_order = runs.order_by(col(AgentRun.created_at), col(AgentRun.id))
     for key, run_id in (await session.exec(in_order)).all():
-        for message in asked.get(run_id, ()):
+        for message in questions.get(run_id, ()):
             fold.ask(message.message_id, message.content)
         if key == until:
             break

@@ -80,16 +80,16 @@ class KnowledgeBaseRetriever:
         request = self._searcher.resolve(rows, query, top_k=top_k)
         result = await self._searcher.search(UserViewer(recorder.user_id), rows, request)
         id_ = await self._recorder.record(result)
-        passages = tuple(_passage(found, id_) for found in result.passages)
-        missed = tuple(one.message for one in result.warnings if isinstance(one, UnsearchedWarning))
+        passages = tuple(_passage(passage, id_) for passage in result.passages)
+        missed = tuple(warning.message for warning in result.warnings if isinstance(warning, UnsearchedWarning))
         return RetrievedPassages(passages, id_, missed)
 
 
-def _passage(found: FoundPassage, retrieval_id: str) -> Passage:
+def _passage(passage: FoundPassage, retrieval_id: str) -> Passage:
     return replace(
-        to_passage(found.chunk, found.document_name, score=found.hit.score),
-        before=_joined(found.before),
-        after=_joined(found.after),
+        to_passage(passage.chunk, passage.document_name, score=passage.hit.score),
+        before=_joined(passage.before),
+        after=_joined(passage.after),
         retrieval_id=retrieval_id,
     )
 
@@ -144,9 +144,9 @@ class KnowledgeBaseReader:
             DatabaseUnavailable: the database did not answer.
         """
         rows = await recheck_access(self._database, self._user_id, self._knowledge_bases)
-        shelf = ReadScope([row.id for row in rows], UserViewer(self._user_id))
+        scope = ReadScope([row.id for row in rows], UserViewer(self._user_id))
         async with self._database.reading() as session:
-            span = await chunks.read_span(session, shelf, document, start=start, end=end)
+            span = await chunks.read_span(session, scope, document, start=start, end=end)
         passages = tuple(to_passage(chunk, span.document.name) for chunk in span.chunks)
         return DocumentSpan(span.document.name, passages, span.length, tuple(span.namesakes))
 

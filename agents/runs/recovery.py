@@ -101,7 +101,7 @@ async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
         request = replace(request, lacking=(*request.lacking, *answering.lacking))
     past = await journal_store.read(session, run.task_id)
     logged = await event_log.read_all(session, run_key)
-    told = await task_logs.answered_call_ids(session, run)
+    answered = await task_logs.answered_call_ids(session, run)
     calls = {effect.key for effect in past if effect.status == "done" and effect.key.startswith("call:")}
     begun = await store.load_started(session, run, request)
     return RecoverableRun(
@@ -111,7 +111,7 @@ async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
         tuple(past),
         tuple(logged),
         run.own_events,
-        frozenset(key for key in calls if key.removeprefix("call:") not in told),
+        frozenset(key for key in calls if key.removeprefix("call:") not in answered),
         ModelRef(run.model_id, run.model),
         await task_logs.transcript_before(session, run),
     )

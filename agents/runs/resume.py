@@ -66,7 +66,7 @@ class Resume:
     waiting: OpenInterrupts
     changes: tuple[Effect, ...]
     own_events: int
-    told: dict[str, tuple[str, dict[str, JsonValue]]]
+    answered: dict[str, tuple[str, dict[str, JsonValue]]]
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,11 @@ async def find_open_interrupts(session: AsyncSession, thread: ChatSession | None
     if run is None:
         return None
     past = tuple(await journal_store.read(session, run.task_id))
-    asked = select(RunInterrupt).where(RunInterrupt.run_id == run.id, RunInterrupt.status == "open")
-    interrupts = {row.id: row for row in (await session.exec(asked)).all()}
+    open_rows = select(RunInterrupt).where(RunInterrupt.run_id == run.id, RunInterrupt.status == "open")
+    interrupts = {row.id: row for row in (await session.exec(open_rows)).all()}
     asked_calls = {row.call_id for row in interrupts.values()}
-    held = [e.key.removeprefix(_CALL) for e in past if e.status == "waiting"]
-    return OpenInterrupts(run, past, interrupts, tuple(c for c in held if c not in asked_calls))
+    waiting_calls = [e.key.removeprefix(_CALL) for e in past if e.status == "waiting"]
+    return OpenInterrupts(run, past, interrupts, tuple(c for c in waiting_calls if c not in asked_calls))
 
 
 async def decide(
@@ -157,9 +157,9 @@ async def _late(
     session: AsyncSession, thread: ChatSession | None, answers: Sequence[InterruptAnswer]
 ) -> AgentexError | None:
     """What is wrong with answers to what is open no more; said before in the same way, nothing."""
-    asked = await _asked(session, thread, [answer.interrupt_id for answer in answers])
+    rows = await _interrupts_of(session, thread, [answer.interrupt_id for answer in answers])
     for answer in answers:
-        row = asked.get(answer.interrupt_id)
+        row = rows.get(answer.interrupt_id)
         if answer.status == "cancelled":
             continue
         if row is None or row.status == "open":
@@ -169,7 +169,7 @@ async def _late(
     return None
 
 
-async def _asked(
+async def _interrupts_of(
     session: AsyncSession, thread: ChatSession | None, interrupt_ids: Sequence[str]
 ) -> dict[str, RunInterrupt]:
     """What runs of the thread asked people, of these ids."""
@@ -188,12 +188,12 @@ def _said_by_message(
 ) -> list[InterruptAnswer]:
     """Tool messages that answer a question to a person (seed 001), as answers."""
     answered = {answer.interrupt_id for answer in answers}
-    said: list[InterruptAnswer] = []
+    found_answers: list[InterruptAnswer] = []
     for row in waiting.interrupts.values():
         message = results.get(row.call_id)
         if message is not None and row.id not in answered:
-            said.append(InterruptAnswer(row.id, "resolved", message.value))
-    return said
+            found_answers.append(InterruptAnswer(row.id, "resolved", message.value))
+    return found_answers
 
 
 async def _continue(
@@ -201,7 +201,7 @@ async def _continue(
 ) -> Resume:
     now = await database_now(session)
     made: dict[str, ApprovalResult] = {}
-    told: dict[str, tuple[str, dict[str, JsonValue]]] = {}
+    new_answers: dict[str, tuple[str, dict[str, JsonValue]]] = {}
     for answer in answers:
         row = waiting.interrupts.get(answer.interrupt_id)
         if row is None:
@@ -211,14 +211,14 @@ async def _continue(
         if answer.status == "resolved" and row.expires_at < now:
             raise InterruptNotOpen(interrupt_id=answer.interrupt_id, error="expired: cancel it")
         made[row.call_id] = _answered(row, answer)
-        told[row.id] = (answer.status, {"payload": answer.payload})
-    missing = sorted(waiting.interrupts.keys() - told.keys())
+        new_answers[row.id] = (answer.status, {"payload": answer.payload})
+    missing = sorted(waiting.interrupts.keys() - new_answers.keys())
     if missing:
         raise InterruptsOpen(interrupts=missing)
     for call_id in waiting.client_calls:
         made[call_id] = ApprovalResult("done", content=_result_of(call_id, waiting, results))
     journal = _answered_journal(waiting, made)
-    return Resume(waiting, tuple(journal.drain_changes()), journal.own_events_left, told)
+    return Resume(waiting, tuple(journal.drain_changes()), journal.own_events_left, new_answers)
 
 
 def _result_of(call_id: str, waiting: OpenInterrupts, results: dict[str, ToolMessage]) -> str:
@@ -228,8 +228,8 @@ def _result_of(call_id: str, waiting: OpenInterrupts, results: dict[str, ToolMes
         return NO_RESULT
     if not message.error:
         return truncate_output(message.text)
-    held = next(effect for effect in waiting.past if effect.key == _CALL + call_id)
-    failed = f"The tool {as_text(held.outcome.get('name'))} failed: {message.error}"
+    waiting_effect = next(effect for effect in waiting.past if effect.key == _CALL + call_id)
+    failed = f"The tool {as_text(waiting_effect.outcome.get('name'))} failed: {message.error}"
     return truncate_output(f"{failed}\n{message.text}".rstrip())
 
 
@@ -248,9 +248,9 @@ def _answered_journal(waiting: OpenInterrupts, answers: dict[str, ApprovalResult
     for call_id, answered in answers.items():
         outcome: dict[str, JsonValue] = {"content": answered.content, "ran": True}
         if answered.status == "approved":
-            held = journal.find(_CALL + call_id)
-            kept = {"skill": held.outcome["skill"]} if held and "skill" in held.outcome else {}
-            outcome = {"arguments": answered.arguments, **kept}
+            effect = journal.find(_CALL + call_id)
+            skill_state = {"skill": effect.outcome["skill"]} if effect and "skill" in effect.outcome else {}
+            outcome = {"arguments": answered.arguments, **skill_state}
         elif answered.content == DECLINED:
             outcome["ran"] = False
         journal.answer(_CALL + call_id, outcome, answered.status)
@@ -267,10 +267,10 @@ async def apply(work: UnitOfWork, continuation: Resume) -> None:
     waiting = continuation.waiting
     stored = len(waiting.past)
     await journal_store.write(work.session, waiting.run.task_id, continuation.changes, stored=stored)
-    for interrupt_id, (status, said) in continuation.told.items():
+    for interrupt_id, (status, answer_json) in continuation.answered.items():
         answer = (
             update(RunInterrupt)
             .where(col(RunInterrupt.id) == interrupt_id, col(RunInterrupt.status) == "open")
-            .values(status=status, answer=said, answered_at=utc_now())
+            .values(status=status, answer=answer_json, answered_at=utc_now())
         )
         await work.session.exec(answer)

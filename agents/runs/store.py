@@ -208,10 +208,10 @@ async def _use_images(session: AsyncSession, run: AgentRun, messages: Sequence[U
     ids = {image.id for message in messages for image in message.images}
     if not ids:
         return
-    found = await attachments.get_many(session, run.owner_id, ids)
-    if len(found) < len(ids):
+    images = await attachments.get_many(session, run.owner_id, ids)
+    if len(images) < len(ids):
         raise InvalidLink(reason="forged")
-    await attachments.assign_to_session(session, list(found.values()), run.session_id)
+    await attachments.assign_to_session(session, list(images.values()), run.session_id)
 
 
 @dataclass(frozen=True)
@@ -240,8 +240,8 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     query = query.where(col(ChatMessage.content) != "")
     newest_first = query.order_by(col(ChatMessage.position).desc()).limit(_HISTORY)
     rows = (await session.exec(newest_first)).all()[::-1]
-    known = await _known_ids(session, session_key, earlier)
-    added = [message for message in earlier if message.id not in known]
+    known_ids = await _known_ids(session, session_key, earlier)
+    added = [message for message in earlier if message.id not in known_ids]
     before = [
         ModelMessage("user" if row.role == "user" else "assistant", row.content)
         for row in rows
@@ -269,10 +269,10 @@ async def get(session: AsyncSession, principal: Principal, run_id: str) -> Agent
         RunNotFound: the caller has none of this id.
     """
     query = select(AgentRun).where(AgentRun.owner_id == principal.user_id, AgentRun.run_id == run_id)
-    found = (await session.exec(query)).first()
-    if found is None:
+    run = (await session.exec(query)).first()
+    if run is None:
         raise RunNotFound
-    return found
+    return run
 
 
 async def is_read(session: AsyncSession, run_key: str, *, up_to: int) -> bool:

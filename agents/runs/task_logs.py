@@ -60,7 +60,7 @@ async def _runs_of(session: AsyncSession, run: AgentRun) -> list[tuple[str, str]
 
 async def _has_spoken(session: AsyncSession, session_key: str, run_id: str) -> bool:
     """Whether a run left a message; of old versions, one that only asked left none."""
-    said = select(ChatMessage.id).where(
+    answers = select(ChatMessage.id).where(
         ChatMessage.session_id == session_key, ChatMessage.run_id == run_id, ChatMessage.role == "assistant"
     )
-    return (await session.exec(said)).first() is not None
+    return (await session.exec(answers)).first() is not None

@@ -75,5 +75,5 @@ def title_unless_set(request: RunRequest) -> ColumnElement[str]:
 
 
 def _first_title(request: RunRequest) -> str:
-    said = (message.text for message in request.messages)
-    return next((made for text in said if (made := make_title(text))), "")
+    texts = (message.text for message in request.messages)
+    return next((made for text in texts if (made := make_title(text))), "")

@@ -54,8 +54,8 @@ def read_grade(answer: str, numbers: Sequence[int]) -> PassageGrade:
         return everything
     if not isinstance(verdict.get("relevant"), list):
         return everything
-    named = as_list(verdict["relevant"])
-    relevant = tuple(number for number in numbers if number in named)
+    listed = as_list(verdict["relevant"])
+    relevant = tuple(number for number in numbers if number in listed)
     is_sufficient = verdict.get("sufficient") is not False
     return PassageGrade(relevant, "" if is_sufficient else as_text(verdict.get("query")).strip())
 
@@ -98,7 +98,7 @@ class AgenticRag(CitedAnswerStrategy):
         self._skill_rounds: list[ModelMessage] = []
         self._queries: list[str] = []
         self._next_query = ""
-        self._kept: int | None = None
+        self._relevant_count: int | None = None
 
     def initial_event(self) -> RunEvent:
         """The caller's state with room for what this run finds."""
@@ -107,7 +107,7 @@ class AgenticRag(CitedAnswerStrategy):
     def progress(self) -> dict[str, JsonValue]:
         """What was searched for, and how many of the passages were kept; None before grading."""
         queries = list[JsonValue](self._queries)
-        return {**super().progress(), "queries": queries, "kept": self._kept}
+        return {**super().progress(), "queries": queries, "kept": self._relevant_count}
 
     @step
     async def decide(self, event: StartEvent) -> Retrieve | Answer | CheckCitations | StopEvent:
@@ -203,7 +203,7 @@ class AgenticRag(CitedAnswerStrategy):
     async def _grade(self) -> Rewrite | Widen | Answer:
         grade = await self._judge()
         self.evidence.grade(grade.relevant)
-        self._kept = len(self.evidence.numbers(relevant_only=True))
+        self._relevant_count = len(self.evidence.numbers(relevant_only=True))
         self.emit(StateDelta((PatchOperation("add", "/evidence", self.evidence.to_json()),)))
         if len(self._queries) + self._is_wide >= self.context.limits.max_searches:
             return Answer()

@@ -93,17 +93,18 @@ class Plan:
     @property
     def next_index(self) -> int | None:
         """The first step that waits."""
-        waiting = (place for place, one in enumerate(self.steps) if one.status == "pending")
+        waiting = (place for place, planned in enumerate(self.steps) if planned.status == "pending")
         return next(waiting, None)
 
     def replace_rest(self, steps: list[PlanStep]) -> None:
         """Drop what waits and put other steps in its place."""
-        self.steps = [one for one in self.steps if one.status != "pending"] + steps
+        self.steps = [planned for planned in self.steps if planned.status != "pending"] + steps
         self.revision += 1
 
     def to_json(self) -> dict[str, JsonValue]:
         """The plan as the shared state shows it."""
-        return {"source": self.source, "revision": self.revision, "steps": [one.to_json() for one in self.steps]}
+        steps: list[JsonValue] = [planned.to_json() for planned in self.steps]
+        return {"source": self.source, "revision": self.revision, "steps": steps}
 
 
 class Execute(Event):
@@ -128,7 +129,7 @@ class PlanExecute(CitedAnswerStrategy):
         self._plan = Plan()
         self._parts: dict[str, AnswerPart] = {}
         # What the offline model said itself at the end of the last step.
-        self._said = ""
+        self._only_answer = ""
 
     def initial_event(self) -> RunEvent:
         """The caller's state with room for the plan and what is found."""
@@ -136,7 +137,7 @@ class PlanExecute(CitedAnswerStrategy):
 
     def progress(self) -> dict[str, JsonValue]:
         """How many steps the plan has, and how many of them are over."""
-        statuses = [one.status for one in self._plan.steps]
+        statuses = [planned.status for planned in self._plan.steps]
         steps: dict[str, JsonValue] = {
             "done": statuses.count("done"),
             "failed": statuses.count("failed"),
@@ -174,7 +175,7 @@ class PlanExecute(CitedAnswerStrategy):
             system = PLAN.format(most=limits.max_plan_steps, tools=names)
             drafted = await ask_structured(self, self.equipped(self.conversation(system)), DraftedPlan)
             if drafted is not None:
-                tasks = [one.task for one in drafted.value.steps]
+                tasks = [planned.task for planned in drafted.value.steps]
                 plan.source = "repaired" if drafted.is_repaired else "model"
             elif len(tasks) == 1:
                 # The rules found nothing to take apart: a follow-up has to stand alone at least.
@@ -221,16 +222,16 @@ class PlanExecute(CitedAnswerStrategy):
         self.emit(StateDelta((PatchOperation("replace", f"/plan/steps/{index}", value),)))
 
     async def _carry_out(self, current: PlanStep) -> StepOutcome:
-        told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
+        plan_text = delimited("plan", json.dumps(self._plan_json(), ensure_ascii=False))
         images = self.context.vision.images
-        task = ModelMessage("user", f"{current.task}\n\n{told}", images=images)
+        task = ModelMessage("user", f"{current.task}\n\n{plan_text}", images=images)
         messages = [ModelMessage("system", EXECUTE), task]
         worked = await run_subtask(self, messages, voice="silent", lookup=current.task)
         outcome = _outcome(worked)
         self.emit_thought(outcome.result)
         return outcome
 
-    def _told_plan(self) -> dict[str, object]:
+    def _plan_json(self) -> dict[str, object]:
         return {"question": self.context.question, **self._plan.to_json()}
 
     async def _quote_for(self, current: PlanStep) -> StepOutcome:
@@ -244,16 +245,16 @@ class PlanExecute(CitedAnswerStrategy):
             past = self.past() if len(self._plan.steps) == 1 else []
             task = [*past, ModelMessage("user", current.task)]
             worked = await run_subtask(self, task, voice="silent", lookup=current.task)
-            self._said = worked.text
-        is_told = not worked.passages or is_command(current.task)
-        if is_told and worked.failed == 0:
+            self._only_answer = worked.text
+        is_direct = not worked.passages or is_command(current.task)
+        if is_direct and worked.failed == 0:
             # Nothing had to be looked up, or a tool was called by its name.
             return StepOutcome(outcome="done", result=worked.text or "-")
         quotes = quote_passages(current.task, worked.passages).quotes
         part = AnswerPart(current.task, worked.passages)
         self._parts = {**self._parts, part.task: part}
         if current.query and quotes:
-            self._said = ""
+            self._only_answer = ""
         result = "\n".join(f"{quote.text} [{quote.number}]" for quote in quotes)
         return StepOutcome(outcome="done" if quotes else "failed", result=result or "-")
 
@@ -263,42 +264,42 @@ class PlanExecute(CitedAnswerStrategy):
             self._show_plan()
             return self._next()
         most = self.context.limits.max_plan_steps
-        told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
+        plan_text = delimited("plan", json.dumps(self._plan_json(), ensure_ascii=False))
         system = REPLAN.format(most=most)
-        asked = [ModelMessage("system", system), ModelMessage("user", f"{self.context.question}\n\n{told}")]
-        drafted = await ask_structured(self, asked, DraftedRest)
+        messages = [ModelMessage("system", system), ModelMessage("user", f"{self.context.question}\n\n{plan_text}")]
+        drafted = await ask_structured(self, messages, DraftedRest)
         # A change that can't be read changes nothing.
         if drafted is not None:
-            self._put_in_force([one.task for one in drafted.value.steps])
+            self._put_in_force([planned.task for planned in drafted.value.steps])
         return self._next()
 
     def _waiting(self) -> list[PlanStep]:
-        return [one for one in self._plan.steps if one.status == "pending"]
+        return [planned for planned in self._plan.steps if planned.status == "pending"]
 
     def _retried(self) -> list[PlanStep]:
         """The step that just failed once more, searched for with the words of the whole question."""
-        failed = [one for one in self._plan.steps if one.status == "failed"][-1:]
+        failed = [planned for planned in self._plan.steps if planned.status == "failed"][-1:]
         query = surface_text(content_terms(self.standalone))
         return [
-            PlanStep(one.task, query=query)
-            for one in failed
-            if self.can_search and not is_command(one.task) and not one.query and query != one.task
+            PlanStep(planned.task, query=query)
+            for planned in failed
+            if self.can_search and not is_command(planned.task) and not planned.query and query != planned.task
         ]
 
     async def _synthesise(self) -> CheckCitations:
-        for index, one in enumerate(self._plan.steps):
-            if one.status == "pending":
-                one.status = "skipped"
+        for index, planned in enumerate(self._plan.steps):
+            if planned.status == "pending":
+                planned.status = "skipped"
                 self._show_step(index)
         if self.context.model.is_extractive:
-            is_whole = len(self._parts) <= 1 and self._said
+            is_whole = len(self._parts) <= 1 and self._only_answer
             parts = [*self._parts.values()]
-            text = self._said if is_whole else answer_parts(self.context.question, parts)
+            text = self._only_answer if is_whole else answer_parts(self.context.question, parts)
             self.answer_turn = self.emit_answer(text)
             return CheckCitations()
-        told = delimited("steps", json.dumps(self._told_plan()["steps"], ensure_ascii=False))
+        plan_text = delimited("steps", json.dumps(self._plan_json()["steps"], ensure_ascii=False))
         passages = delimited("passages", self.passages())
-        findings = ModelMessage("user", f"{told}\n\n{passages}")
+        findings = ModelMessage("user", f"{plan_text}\n\n{passages}")
         self.answer_turn = await self.answer_now([*self.conversation(SYNTHESISE), findings])
         return CheckCitations()
 

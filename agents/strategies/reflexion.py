@@ -81,10 +81,10 @@ def score_draft(draft: str, evidence: Evidence, verdict: AttemptVerdict | None) 
     faults = [_fault(claim) for claim in unsupported_claims(draft, evidence)]
     if invalid and not faults:
         faults = [f"No passage has the number {number}." for number in invalid]
-    said = [] if verdict is None else [problem.strip() for problem in verdict.problems]
+    reported = [] if verdict is None else [problem.strip() for problem in verdict.problems]
     score = _UNJUDGED if verdict is None else verdict.score
     passed = not faults and (verdict is None or verdict.passed)
-    problems = [problem[:_LONGEST_PROBLEM] for problem in [*said, *faults] if problem]
+    problems = [problem[:_LONGEST_PROBLEM] for problem in [*reported, *faults] if problem]
     return ScoredAttempt(draft, max(0.0, score - _PENALTY * len(faults)), passed, tuple(problems[:_MOST_PROBLEMS]))
 
 
@@ -170,8 +170,8 @@ class Reflexion(CitedAnswerStrategy):
         if self.context.model.is_extractive:
             self._draft = await self._quote()
         else:
-            asked = [*self.conversation(ATTEMPT), *self._lessons()]
-            worked = await run_subtask(self, asked, voice="thought", lookup=self.standalone)
+            messages = [*self.conversation(ATTEMPT), *self._lessons()]
+            worked = await run_subtask(self, messages, voice="thought", lookup=self.standalone)
             self._draft = worked.text
         return Evaluate()
 
@@ -187,16 +187,16 @@ class Reflexion(CitedAnswerStrategy):
             lessons["best_attempt"] = self._trials[best].draft
         if not lessons:
             return []
-        told = delimited("lessons", json.dumps(lessons, ensure_ascii=False))
+        data_text = delimited("lessons", json.dumps(lessons, ensure_ascii=False))
         if not self._trials:
-            return [ModelMessage("user", told)]
-        return [ModelMessage("user", f"{told}\n\n{delimited('passages', self.passages())}")]
+            return [ModelMessage("user", data_text)]
+        return [ModelMessage("user", f"{data_text}\n\n{delimited('passages', self.passages())}")]
 
     async def _quote(self) -> str:
         """An attempt of the offline model: its own searches first, then those it reflected on."""
         if not self._next_query:
-            asked = [*self.past(), ModelMessage("user", self.context.question)]
-            worked = await run_subtask(self, asked, voice="silent", lookup=self.standalone)
+            messages = [*self.past(), ModelMessage("user", self.context.question)]
+            worked = await run_subtask(self, messages, voice="silent", lookup=self.standalone)
             # A tool that was called by its name was asked for that call, not for an answer.
             self._is_looked_up = bool(worked.passages) and not is_command(self.context.question)
             self._queries += _queries_of(worked) if self._is_looked_up else []
@@ -205,15 +205,15 @@ class Reflexion(CitedAnswerStrategy):
         self._queries.append(self._next_query)
         await self.run_tool_calls(self.search_turn(self._next_query))
         self.show_evidence()
-        return answer_from(self.standalone, self._found(), self._queries)
+        return answer_from(self.standalone, self._read_passages(), self._queries)
 
-    def _found(self) -> list[NumberedText]:
+    def _read_passages(self) -> list[NumberedText]:
         return read_passages(self.passages()) or []
 
     async def _evaluate(self) -> Reflect | Answer:
         trial = await self._judged()
         self._trials.append(trial)
-        attempts: list[JsonValue] = [one.to_json(number) for number, one in enumerate(self._trials, start=1)]
+        attempts: list[JsonValue] = [attempt.to_json(number) for number, attempt in enumerate(self._trials, start=1)]
         self.emit(StateDelta((PatchOperation("replace", "/attempts", attempts),)))
         is_last = len(self._trials) >= self.context.limits.max_attempts
         if trial.passed or is_last or self.budget.is_over():
@@ -229,21 +229,21 @@ class Reflexion(CitedAnswerStrategy):
             if not self._is_looked_up:
                 # A greeting, a tool called by its name, no knowledge base: nothing to measure.
                 return ScoredAttempt(draft, 1.0, passed=True)
-            quotation = quote_passages(self.standalone, self._found())
+            quotation = quote_passages(self.standalone, self._read_passages())
             return score_quotes(draft, quotation, surface_text(quotation.missing))
         if not draft:
             return ScoredAttempt("", 0.0, passed=False, problems=("The attempt came to no answer.",))
         data = json.dumps({"question": self.context.question, "answer": draft}, ensure_ascii=False)
-        told = f"{delimited('attempt', data)}\n\n{delimited('passages', self.passages())}"
-        asked = [ModelMessage("system", EVALUATE), *self.past(), ModelMessage("user", told)]
-        verdict = await ask_structured(self, asked, AttemptVerdict)
+        data_text = f"{delimited('attempt', data)}\n\n{delimited('passages', self.passages())}"
+        messages = [ModelMessage("system", EVALUATE), *self.past(), ModelMessage("user", data_text)]
+        verdict = await ask_structured(self, messages, AttemptVerdict)
         return score_draft(draft, self.evidence, None if verdict is None else verdict.value)
 
     def _untried_query(self) -> str:
         """The words that are not covered, together, then each of them alone."""
         if not self.can_search:
             return ""
-        missing = surface_text(quote_passages(self.standalone, self._found()).missing)
+        missing = surface_text(quote_passages(self.standalone, self._read_passages()).missing)
         tried = {query.casefold() for query in self._queries}
         # Long words say more than short ones.
         alone = sorted(missing.split(), key=len, reverse=True)
@@ -260,9 +260,9 @@ class Reflexion(CitedAnswerStrategy):
                 "attempt": trial.draft,
                 "problems": list(trial.problems),
             }
-            told = delimited("attempt", json.dumps(about, ensure_ascii=False))
-            asked = [ModelMessage("system", REFLECT), ModelMessage("user", told)]
-            turn = await self.ask_model(asked, voice="thought", tools=False)
+            data_text = delimited("attempt", json.dumps(about, ensure_ascii=False))
+            messages = [ModelMessage("system", REFLECT), ModelMessage("user", data_text)]
+            turn = await self.ask_model(messages, voice="thought", tools=False)
             reflection = (turn.text if turn else "").strip() or " ".join(trial.problems)
         self._reflections.append(reflection)
         reflections = list[JsonValue](self._reflections)

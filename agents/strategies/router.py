@@ -48,8 +48,8 @@ class RouterStrategy(ToolLoopStrategy):
         """That of the chosen type, under its name."""
         if not self._route:
             return super().progress()
-        told = super().progress() if self._chosen is None else self._chosen.progress()
-        return {**told, "agent_type": self._route["agent_type"]}
+        progress = super().progress() if self._chosen is None else self._chosen.progress()
+        return {**progress, "agent_type": self._route["agent_type"]}
 
     @step
     async def router(self, event: StartEvent) -> RunRouted | StopEvent:

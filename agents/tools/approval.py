@@ -35,7 +35,7 @@ class ApprovalResult:
 
 
 def build_interrupt(
-    tool: Tool, call: ToolCall, *, until: str, is_chinese: bool, asked: UserPrompt | None = None
+    tool: Tool, call: ToolCall, *, until: str, is_chinese: bool, prompt: UserPrompt | None = None
 ) -> Interrupt:
     """The interrupt for a call of a tool that asks a person, or needs one's consent.
 
@@ -53,12 +53,12 @@ def build_interrupt(
         "allowed": ["accept", "edit", "reject", "response"],
     }
     if tool.question is not None:
-        asked = tool.question(call.arguments)
-    if asked is not None:
+        prompt = tool.question(call.arguments)
+    if prompt is not None:
         metadata["allowed"] = ["response", "reject"]
-        if asked.fills:
-            metadata["fills"] = asked.fills
-        return Interrupt(str(uuid4()), asked.reason, asked.message, call.id, asked.schema, until, metadata)
+        if prompt.fills:
+            metadata["fills"] = prompt.fills
+        return Interrupt(str(uuid4()), prompt.reason, prompt.message, call.id, prompt.schema, until, metadata)
     message = _ASKED[is_chinese].format(name=tool.name)
     schema: dict[str, JsonValue] = {
         "type": "object",
@@ -87,9 +87,9 @@ def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
     if fault := schema_fault(interrupt.response_schema, payload):
         raise InvalidAnswer(fault)
     if filled := as_text(interrupt.metadata.get("fills")):
-        given = as_object(interrupt.metadata["arguments"])
-        answers = {**as_object(given.get(filled)), **as_object(payload)}
-        arguments = json.dumps({**given, filled: answers}, ensure_ascii=False)
+        original = as_object(interrupt.metadata["arguments"])
+        answers = {**as_object(original.get(filled)), **as_object(payload)}
+        arguments = json.dumps({**original, filled: answers}, ensure_ascii=False)
         return ApprovalResult("approved", arguments=arguments)
     if interrupt.reason != "tool_call":
         return ApprovalResult("done", content=json.dumps(payload, ensure_ascii=False))
@@ -97,5 +97,5 @@ def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
     if answer.get("approved") is True:
         arguments = answer.get("editedArgs", interrupt.metadata["arguments"])
         return ApprovalResult("approved", arguments=json.dumps(arguments, ensure_ascii=False))
-    said = as_text(answer.get("response"))
-    return ApprovalResult("done", content=f"The user answered instead: {said}" if said else DECLINED)
+    response = as_text(answer.get("response"))
+    return ApprovalResult("done", content=f"The user answered instead: {response}" if response else DECLINED)

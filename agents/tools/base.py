@@ -172,14 +172,14 @@ class Toolbox:
 
     def __init__(self, tools: Sequence[Tool], rules: ToolRules | None = None, skills: RunSkills | None = None) -> None:
         rules, self._skills = rules or ToolRules(), skills
-        named: dict[str, Tool] = {}
+        by_name: dict[str, Tool] = {}
         for tool in tools:
             # A caller's tool never takes the place of one of ours, switched off or not.
             if tool.side == "server":
                 tool = replace(tool, approval=rules.policies.get(tool.name, tool.approval))
-            named.setdefault(tool.name, tool)
-        self._tools = {name: tool for name, tool in named.items() if tool.approval != "never"}
-        self._off = rules.forbidden | (named.keys() - self._tools.keys())
+            by_name.setdefault(tool.name, tool)
+        self._tools = {name: tool for name, tool in by_name.items() if tool.approval != "never"}
+        self._off = rules.forbidden | (by_name.keys() - self._tools.keys())
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -208,8 +208,8 @@ class Toolbox:
             return f"The tool {name} is switched off: go on without it."
         tool = self._tools.get(name)
         if tool is None:
-            known = ", ".join(one for one in self._tools if one in self) or "none"
-            return f"There is no tool {name[:100]!r}. Known tools: {known}."
+            names = ", ".join(tool_name for tool_name in self._tools if tool_name in self) or "none"
+            return f"There is no tool {name[:100]!r}. Known tools: {names}."
         if (refusal := self.refusal(name)) is not None:
             return refusal
         try:

@@ -93,19 +93,19 @@ async def _write(arguments: CalendarWriteArguments, book: RunCalendar, time: Use
         EventDetails(arguments.title, arguments.location, arguments.notes),
         TimeInput(zone, arguments.start, arguments.end, arguments.all_day),
     )
-    said = arguments.model_dump_json()
-    done = await book.execute(order, call_id=current_call_id(), arguments=said)
-    return json.dumps(_told(arguments.action, done), ensure_ascii=False)
+    arguments_json = arguments.model_dump_json()
+    done = await book.execute(order, call_id=current_call_id(), arguments=arguments_json)
+    return json.dumps(_result_json(arguments.action, done), ensure_ascii=False)
 
 
-def _told(action: str, done: CommandResult) -> dict[str, JsonValue]:
+def _result_json(action: str, done: CommandResult) -> dict[str, JsonValue]:
     """What came of it: ids, status, the times in UTC; nothing of what was said."""
-    told: dict[str, JsonValue] = {"status": _STATUS[action], "id": done.event_id, "sequence": done.sequence}
+    result: dict[str, JsonValue] = {"status": _STATUS[action], "id": done.event_id, "sequence": done.sequence}
     if done.span is not None:
-        told["start_utc"] = done.span.starts_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-        told["end_utc"] = done.span.ends_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        result["start_utc"] = done.span.starts_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        result["end_utc"] = done.span.ends_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         if done.span.notes:
-            told["notes"] = list[JsonValue](done.span.notes)
+            result["notes"] = list[JsonValue](done.span.notes)
     if done.is_repeated:
-        told["repeated"] = True
-    return told
+        result["repeated"] = True
+    return result

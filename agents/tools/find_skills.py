@@ -34,9 +34,11 @@ def tools(scope: ToolScope) -> list[Tool]:
         return []
 
     async def find(arguments: FindArguments) -> str:
-        found = await skills.rank(arguments.query, _MOST)
-        told = [{"name": one.key, "description": plain_line(one.card.description)[:LONGEST_ENTRY]} for one in found]
-        return json.dumps({"skills": told}, ensure_ascii=False)
+        ranked = await skills.rank(arguments.query, _MOST)
+        entries = [
+            {"name": skill.key, "description": plain_line(skill.card.description)[:LONGEST_ENTRY]} for skill in ranked
+        ]
+        return json.dumps({"skills": entries}, ensure_ascii=False)
 
     return [
         Tool(

@@ -61,14 +61,14 @@ async def _never(arguments: str) -> str:
 
 
 def _confirmation(arguments: str) -> UserPrompt:
-    asked = ConfirmArguments.model_validate_json(arguments)
-    return UserPrompt("confirmation", asked.message, _one_field("confirmed", {"type": "boolean"}))
+    values = ConfirmArguments.model_validate_json(arguments)
+    return UserPrompt("confirmation", values.message, _one_field("confirmed", {"type": "boolean"}))
 
 
 def _input(arguments: str) -> UserPrompt:
-    asked = InputArguments.model_validate_json(arguments)
+    values = InputArguments.model_validate_json(arguments)
     field: dict[str, JsonValue] = {"type": "string", "maxLength": 10_000}
-    return UserPrompt("input_required", asked.prompt, _one_field("input", field))
+    return UserPrompt("input_required", values.prompt, _one_field("input", field))
 
 
 def _one_field(name: str, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:

@@ -81,7 +81,7 @@ async def _no_file(skills: RunSkills, arguments: ReadFileArguments) -> ToolError
     if offered is None:
         return unknown_skill(skills, arguments.name)
     opened = await skills.loader.open(offered.ref.id, offered.ref.version)
-    paths = [one.path for one in opened.files]
+    paths = [file.path for file in opened.files]
     return tool_error("The skill has no such file.", alike=shelves.close_names(arguments.path, paths))
 
 

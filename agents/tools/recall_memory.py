@@ -39,7 +39,7 @@ def tools(scope: ToolScope) -> list[Tool]:
         return []
 
     async def recall(arguments: RecallArguments) -> str:
-        return _told(await memory.recall(arguments.about, most=_MOST))
+        return _memories_json(await memory.recall(arguments.about, most=_MOST))
 
     return [
         Tool(
@@ -55,12 +55,12 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-def _told(found: tuple[MemoryHit, ...]) -> str:
+def _memories_json(memories: tuple[MemoryHit, ...]) -> str:
     """The memories as JSON, as many as fit: nothing in a text can end its own string."""
     entries: list[str] = []
     left = _OUTPUT_CHARACTERS - len('{"memories": []}')
-    for one in found:
-        facts = {"text": one.text, "written_by": one.source, "date": one.updated_at.date().isoformat()}
+    for memory in memories:
+        facts = {"text": memory.text, "written_by": memory.source, "date": memory.updated_at.date().isoformat()}
         entry = json.dumps(facts, ensure_ascii=False)
         left -= len(entry) + len(", ")
         if left < 0:

@@ -42,13 +42,13 @@ def tools(scope: ToolScope) -> list[Tool]:
 
     async def save(arguments: SaveArguments) -> str:
         try:
-            kept = await memory.save(arguments.text)
+            saved = await memory.save(arguments.text)
         except NotStatedByUser:
             return NOT_SAID
         except SecretInMemory:
             return CONFIDENTIAL
-        status = "saved" if kept.is_new else "known already"
-        return json.dumps({"status": status, "memory_id": kept.memory_id})
+        status = "saved" if saved.is_new else "known already"
+        return json.dumps({"status": status, "memory_id": saved.memory_id})
 
     return [
         Tool(

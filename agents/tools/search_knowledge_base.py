@@ -35,13 +35,13 @@ def tools(scope: ToolScope) -> list[Tool]:
         return []
 
     async def search(arguments: SearchArguments) -> str:
-        found = await retriever.retrieve(arguments.query, top_k=scope.top_k)
-        numbers = scope.evidence.add(found.passages, query=arguments.query)
+        result = await retriever.retrieve(arguments.query, top_k=scope.top_k)
+        numbers = scope.evidence.add(result.passages, query=arguments.query)
         return scope.evidence.text(
             numbers,
             limit=_OUTPUT_CHARACTERS,
-            retrieval_id=found.retrieval_id,
-            about={"not_searched": list(found.unsearched)} if found.unsearched else None,
+            retrieval_id=result.retrieval_id,
+            about={"not_searched": list(result.unsearched)} if result.unsearched else None,
         )
 
     return [

@@ -25,7 +25,7 @@ class SkillInputs:
 
 
 def resolve_inputs(
-    schema: dict[str, JsonValue], requested: Mapping[str, JsonValue], given: Mapping[str, JsonValue]
+    schema: dict[str, JsonValue], requested: Mapping[str, JsonValue], call_inputs: Mapping[str, JsonValue]
 ) -> SkillInputs:
     """Put the inputs of a skill together.
 
@@ -34,23 +34,25 @@ def resolve_inputs(
         requested: what the request gave, which counts first; names of others' inputs are left.
         given: what the model, or a person, gave.
     """
-    declared = {name: as_object(one) for name, one in as_object(schema.get("properties")).items()}
+    declared = {
+        name: as_object(property_schema) for name, property_schema in as_object(schema.get("properties")).items()
+    }
     required = [name for name in as_list(schema.get("required")) if isinstance(name, str)]
     values: dict[str, JsonValue] = {}
     missing: list[str] = []
-    faults = [f"inputs.{name[:100]}: not declared" for name in given if name not in declared]
-    for name, one in declared.items():
-        asked, told = requested.get(name), given.get(name)
-        if asked is not None and not schema_fault(one, asked):
-            values[name] = asked
-        elif told is not None and (fault := schema_fault(one, told)):
+    faults = [f"inputs.{name[:100]}: not declared" for name in call_inputs if name not in declared]
+    for name, property_schema in declared.items():
+        from_request, from_call = requested.get(name), call_inputs.get(name)
+        if from_request is not None and not schema_fault(property_schema, from_request):
+            values[name] = from_request
+        elif from_call is not None and (fault := schema_fault(property_schema, from_call)):
             faults.append(f"inputs.{name}: {fault}")
-        elif told is not None:
-            values[name] = told
-        elif asked is not None or (name in required and one.get("default") is None):
+        elif from_call is not None:
+            values[name] = from_call
+        elif from_request is not None or (name in required and property_schema.get("default") is None):
             missing.append(name)
-        elif one.get("default") is not None:
-            values[name] = one["default"]
+        elif property_schema.get("default") is not None:
+            values[name] = property_schema["default"]
     return SkillInputs(values, tuple(missing), tuple(faults))
 
 

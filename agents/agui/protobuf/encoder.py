@@ -42,29 +42,29 @@ def encode(event: WireEvent) -> bytes:
     return len(encoded).to_bytes(_LENGTH_BYTES, "big") + encoded
 
 
-def _fill(message: Message, given: Mapping[str, JsonValue]) -> None:
+def _fill(message: Message, values: Mapping[str, JsonValue]) -> None:
     # The stubs know two kinds of descriptors, which are alike.
     described = cast(Descriptor, message.DESCRIPTOR)
     fields = described.fields_by_camelcase_name
-    for name, value in _shaped(described, given).items():
+    for name, value in _shaped(described, values).items():
         if name in fields:
             _set(message, fields[name], value)
 
 
-def _shaped(described: Descriptor, given: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+def _shaped(described: Descriptor, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
     """The fields as the schema splits them; JSON's own where both agree."""
     if described.name in _VARIANTS:
-        return {as_text(given["type"]): dict(given)}
+        return {as_text(values["type"]): dict(values)}
     fields = described.fields_by_camelcase_name
-    if "outcome" in fields and "outcome" in given:
-        outcome = as_object(given["outcome"])
-        return {**given, **outcome, "outcome": outcome["type"]}
-    content = given.get("content")
+    if "outcome" in fields and "outcome" in values:
+        outcome = as_object(values["outcome"])
+        return {**values, **outcome, "outcome": outcome["type"]}
+    content = values.get("content")
     if "contentParts" in fields and isinstance(content, list):
-        return {**given, "content": None, "contentParts": content}
+        return {**values, "content": None, "contentParts": content}
     if "activityContent" in fields and isinstance(content, dict):
-        return {**given, "content": None, "activityContent": content}
-    return given
+        return {**values, "content": None, "activityContent": content}
+    return values
 
 
 def _set(message: Message, field: FieldDescriptor, value: JsonValue) -> None:

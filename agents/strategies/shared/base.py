@@ -133,13 +133,13 @@ class Strategy(Workflow):
 
     def show_progress(self) -> None:
         """Bring the run's activity message up to date."""
-        shown = self.channel.activity
-        if shown is None:
+        activity = self.channel.activity
+        if activity is None:
             return
-        known = shown.content
-        changes = {k: v for k, v in self.progress().items() if k not in known or known[k] != v}
+        content = activity.content
+        changes = {k: v for k, v in self.progress().items() if k not in content or content[k] != v}
         if changes:
-            self.emit(ActivityChanged(shown.message_id, shown.kind, changes))
+            self.emit(ActivityChanged(activity.message_id, activity.kind, changes))
 
     def add_usage(self, usage: TokenUsage) -> None:
         """Add a model call's tokens."""

@@ -27,7 +27,7 @@ _MOST_CLAIMS = 50
 _CLAIM_CHECK_LONGEST_CLAIM = 500
 
 
-def unsupported_claims(answer: str, evidence: Evidence, *, told: str = "") -> tuple[UnsupportedClaim, ...]:
+def unsupported_claims(answer: str, evidence: Evidence, *, uncited: str = "") -> tuple[UnsupportedClaim, ...]:
     """The statements without a source, in order.
 
     When nothing was retrieved, only those with marks count: the others claim no source.
@@ -44,14 +44,14 @@ def unsupported_claims(answer: str, evidence: Evidence, *, told: str = "") -> tu
     """
     is_bare = not evidence.numbers()
     prose = _CLAIM_CHECK_CODE.sub("\n", answer[:_LONGEST_ANSWER])
-    found: list[UnsupportedClaim] = []
+    claims: list[UnsupportedClaim] = []
     for block in _blocks(prose):
         for claim, numbers in _with_marks(_statements(block)):
             verdict = _verdict(claim, numbers, evidence)
-            is_told = told and not numbers and _bears_out(told, claim)
-            if verdict is not None and not is_told and (numbers or not is_bare):
-                found.append(verdict)
-    return tuple(found[:_MOST_CLAIMS])
+            is_borne_out = uncited and not numbers and _bears_out(uncited, claim)
+            if verdict is not None and not is_borne_out and (numbers or not is_bare):
+                claims.append(verdict)
+    return tuple(claims[:_MOST_CLAIMS])
 
 
 def _blocks(text: str) -> Iterator[str]:
@@ -165,8 +165,8 @@ def without_marks(answer: str) -> str:
 def _claim_before(text: str) -> str:
     """The paragraph piece or sentence that a mark stands behind."""
     paragraph = _TRAILING_MARKS.sub("", text).rsplit("\n\n", 1)[-1]
-    found = sentences(paragraph)
-    return found[-1] if found and not paragraph.lstrip().startswith(">") else paragraph
+    pieces = sentences(paragraph)
+    return pieces[-1] if pieces and not paragraph.lstrip().startswith(">") else paragraph
 
 
 def _cite(number: int, passage: Passage, claims: list[str]) -> Citation:
@@ -194,7 +194,7 @@ def _quoted_span(content: str, claims: list[str]) -> tuple[int, int]:
     """From the first to the last sentence that a claim rests on, or the best one if far apart."""
     spans = _sentence_spans(content)
     tokens = [set(tokenize(content[start:end])) for start, end in spans]
-    chosen = [found for claim in claims if (found := _nearest(set(tokenize(claim)), tokens))]
+    chosen = [nearest for claim in claims if (nearest := _nearest(set(tokenize(claim)), tokens))]
     if not chosen:
         return _trimmed(content, 0, min(len(content), _LONGEST_QUOTE))
     first, last = min(item[1] for item in chosen), max(item[2] for item in chosen)

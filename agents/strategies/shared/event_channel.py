@@ -61,7 +61,7 @@ class OpenEntities:
         return self._activity
 
     @property
-    def known(self) -> frozenset[str]:
+    def known_ids(self) -> frozenset[str]:
         """Ids of all messages, thoughts and calls so far, open or not."""
         return frozenset(self._known)
 
@@ -177,9 +177,9 @@ class EventChannel:
         return self._open.activity
 
     @property
-    def known(self) -> frozenset[str]:
+    def known_ids(self) -> frozenset[str]:
         """Ids of all messages, thoughts and calls of the run so far."""
-        return self._open.known
+        return self._open.known_ids
 
     def observe(self, event: RunEvent) -> None:
         """Take note of an event that is in the log already."""
@@ -213,13 +213,13 @@ class EventChannel:
             return
         waiting: set[str] = set()
         if isinstance(terminal, Finished):
-            waiting = {one.call_id for one in terminal.interrupts} | {*terminal.pending_call_ids}
+            waiting = {interrupt.call_id for interrupt in terminal.interrupts} | {*terminal.pending_call_ids}
         why = "cancelled" if isinstance(terminal, Finished) else "failed"
         for event in self._open.closing(why, waiting=waiting):
             self.emit(event)
-        if (shown := self.activity) is not None:
+        if (activity := self.activity) is not None:
             status: JsonValue = _status_after(terminal)
-            self.emit(ActivityChanged(shown.message_id, shown.kind, {"status": status}))
+            self.emit(ActivityChanged(activity.message_id, activity.kind, {"status": status}))
         self.emit(terminal)
         self._is_closed = True
 

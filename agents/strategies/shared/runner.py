@@ -100,9 +100,9 @@ class StrategyRun:
             await asyncio.sleep(_REPLAY_POLL_SECONDS)
 
     @property
-    def known(self) -> frozenset[str]:
+    def known_ids(self) -> frozenset[str]:
         """Ids of all messages, thoughts and calls so far, those of the run's past included."""
-        return self._channel.known
+        return self._channel.known_ids
 
     async def _drive(self) -> None:
         is_behind = self._strategy.context.journal.is_replaying and not self._channel.is_closed

@@ -57,14 +57,14 @@ async def ask_structured(
     Raises:
         ModelFailed: the model broke off.
     """
-    asked = list(messages)
+    conversation = list(messages)
     for is_repair in (False, True):
-        turn = await strategy.ask_model(asked, voice="silent", tools=False)
+        turn = await strategy.ask_model(conversation, voice="silent", tools=False)
         if turn is None:
             return None
         try:
             return StructuredAnswer(read_object(turn.text, shape), is_repair)
         except InvalidStructuredOutput as fault:
-            said = [ModelMessage("assistant", turn.text)] if turn.text else []
-            asked += [*said, ModelMessage("user", REPAIR.format(fault=fault))]
+            reply = [ModelMessage("assistant", turn.text)] if turn.text else []
+            conversation += [*reply, ModelMessage("user", REPAIR.format(fault=fault))]
     return None

@@ -33,13 +33,13 @@ class SubtaskResult:
     @property
     def passages(self) -> list[NumberedText]:
         """The passages in the results, once each, in the order of their searches."""
-        found = {
+        by_number = {
             passage.number: passage
             for message in self.messages
             if message.role == "tool"
             for passage in read_passages(message.content) or ()
         }
-        return list(found.values())
+        return list(by_number.values())
 
 
 async def run_subtask(

@@ -78,13 +78,13 @@ class ToolCallRunner:
             tool = tools.get(call.name)
             if tool is None or tool.preview is None:
                 continue
-            known = self._strategy.context.journal.find(_key(call))
-            given = known or await self._preview(call, tool, tools)
-            if isinstance(given, Effect) and given.status == "waiting":
-                self._hold_skill(call, given)
+            effect = self._strategy.context.journal.find(_key(call))
+            outcome = effect or await self._preview(call, tool, tools)
+            if isinstance(outcome, Effect) and outcome.status == "waiting":
+                self._hold_skill(call, outcome)
             else:
-                given = given if isinstance(given, ToolOutput) else None
-                done[call.id] = await self.run_one(call, tools, given)
+                outcome = outcome if isinstance(outcome, ToolOutput) else None
+                done[call.id] = await self.run_one(call, tools, outcome)
         return done
 
     async def _preview(self, call: ToolCall, tool: Tool, tools: Toolbox) -> Effect | ToolOutput | None:
@@ -103,16 +103,16 @@ class ToolCallRunner:
         self.budget.end("time")
         return ToolOutput(LATE_CALL, ran=False)
 
-    def _hold_skill(self, call: ToolCall, held: Effect) -> None:
+    def _hold_skill(self, call: ToolCall, effect: Effect) -> None:
         skills = self._strategy.context.skills
-        if skills is not None and "skill" in held.outcome:
-            skills.hold_pending(call.id, held.outcome["skill"])
+        if skills is not None and "skill" in effect.outcome:
+            skills.hold_pending(call.id, effect.outcome["skill"])
 
     def _waits(self, call: ToolCall, tools: Toolbox) -> bool:
         """Whether somebody else has to do something before the call has a result."""
-        known = self._strategy.context.journal.find(_key(call))
-        if known is not None:
-            return known.status == "waiting"
+        effect = self._strategy.context.journal.find(_key(call))
+        if effect is not None:
+            return effect.status == "waiting"
         tool = tools.get(call.name)
         if tool is None or not tool.needs_others:
             return False
@@ -127,11 +127,11 @@ class ToolCallRunner:
             tool = tools.get(call.name)
             if effect is None:
                 effect = self._hold(call, tool)
-            held = effect.outcome.get("interrupt")
-            if held is None:
+            interrupt = effect.outcome.get("interrupt")
+            if interrupt is None:
                 frontend.append(call.id)
             else:
-                interrupts.append(TypeAdapter(Interrupt).validate_python(held))
+                interrupts.append(TypeAdapter(Interrupt).validate_python(interrupt))
         return PendingCalls(tuple(interrupts), tuple(frontend))
 
     def _hold(self, call: ToolCall, tool: Tool | None, preview: CallPreview | None = None) -> Effect:
@@ -139,14 +139,14 @@ class ToolCallRunner:
         if tool is not None and tool.side == "server":
             until = (utc_now() + timedelta(days=ANSWER_DAYS)).isoformat()
             is_chinese = self._strategy.is_chinese
-            asked = preview.question if preview else None
-            interrupt = build_interrupt(tool, call, until=until, is_chinese=is_chinese, asked=asked)
+            prompt = preview.question if preview else None
+            interrupt = build_interrupt(tool, call, until=until, is_chinese=is_chinese, prompt=prompt)
             if preview is not None and preview.skill is not None:
                 about["skill"] = preview.skill
             about["interrupt"] = TypeAdapter(Interrupt).dump_python(interrupt, mode="json")
         return self._strategy.context.journal.write(_key(call), about, "waiting")
 
-    async def run_one(self, call: ToolCall, tools: Toolbox, given: ToolOutput | None = None) -> ToolOutput:
+    async def run_one(self, call: ToolCall, tools: Toolbox, ready: ToolOutput | None = None) -> ToolOutput:
         """Run one call while there is time, and show its result.
 
         Args:
@@ -157,7 +157,7 @@ class ToolCallRunner:
         journal, key = self._strategy.context.journal, _key(call)
         past, refusal = journal.read(key), tools.refusal(call.name)
         if past is None:
-            output, findings = (given, []) if given else await self._run_now(call, tools, refusal=refusal)
+            output, findings = (ready, []) if ready else await self._run_now(call, tools, refusal=refusal)
             done = self._skill_note(call)
             # What a call did that broke does not count.
             note = done if is_success(output) else None
@@ -196,21 +196,21 @@ class ToolCallRunner:
         self, call: ToolCall, tools: Toolbox, *, refusal: str | None
     ) -> tuple[ToolOutput, list[EvidenceFinding]]:
         journal, key = self._strategy.context.journal, _key(call)
-        known, tool = journal.find(key), tools.get(call.name)
+        effect, tool = journal.find(key), tools.get(call.name)
         if refusal is not None:
             return await self._denied(call, refusal), []
-        if known is not None:
-            self._hold_skill(call, known)
+        if effect is not None:
+            self._hold_skill(call, effect)
         arguments = call.arguments
-        if known is not None and known.status == "approved":
-            arguments = as_text(known.outcome.get("arguments"))
+        if effect is not None and effect.status == "approved":
+            arguments = as_text(effect.outcome.get("arguments"))
         if not _is_idempotent(tool):
-            if known is not None and known.status == "started":
+            if effect is not None and effect.status == "started":
                 return ToolOutput(UNKNOWN_OUTCOME, ran=False), []
             # From here on it may have happened, whoever looks at the journal.
             journal.write(key, {"name": call.name, "arguments": arguments}, "started")
             await self._strategy.channel.written()
-        is_approved = known is not None and known.status == "approved"
+        is_approved = effect is not None and effect.status == "approved"
         with record_findings() as findings:
             try:
                 async with asyncio.timeout(self.budget.acting_seconds_left):

@@ -73,13 +73,13 @@ class ToolLoopStrategy(Strategy):
         self.model_caller = ModelCaller(self, self._budget)
         self.call_runner = ToolCallRunner(self, self._budget, self.evidence)
         self.uses_tools = True
-        asked = [m.content for m in context.history if m.role == "user"]
-        self.standalone = standalone_question(context.question, asked)
+        questions = [m.content for m in context.history if m.role == "user"]
+        self.standalone = standalone_question(context.question, questions)
         # The outcome of each call so far, by what was called with what.
         self._outcomes: dict[str, bool] = {}
         self._lookup = self.standalone
         # What tools said that carries no number to cite.
-        self._told: list[str] = []
+        self._uncited: list[str] = []
         self._made_calls = 0
         self._shown_evidence = 0
         self._counted_tokens = 0
@@ -97,7 +97,7 @@ class ToolLoopStrategy(Strategy):
         skills = self.context.skills
         if skills is None or not skills.start_loading_chosen():
             return
-        calls = [self.announce_call(load_call(one.key, self.new_id())) for one in skills.chosen]
+        calls = [self.announce_call(load_call(skill.key, self.new_id())) for skill in skills.chosen]
         for output in await self.call(calls):
             if output.failure is not None:
                 # Without it the run would do what the skill does not allow.
@@ -135,14 +135,14 @@ class ToolLoopStrategy(Strategy):
     def conversation(self, system: str) -> list[ModelMessage]:
         """The system's message, what was said before and the question."""
         question = question_with_context(self.context.question, self.caller_context)
-        asked = ModelMessage("user", question, images=self.context.vision.images)
-        return [ModelMessage("system", system), *self.past(), asked]
+        message = ModelMessage("user", question, images=self.context.vision.images)
+        return [ModelMessage("system", system), *self.past(), message]
 
     @property
     def caller_context(self) -> tuple[ContextItem, ...]:
         """What the caller's page knows; the offline model would look for every word of it."""
         context = self.context
-        return () if context.model.is_extractive else (*context.caller_context, *context.vision.told)
+        return () if context.model.is_extractive else (*context.caller_context, *context.vision.unseen_notice)
 
     def past(self) -> list[ModelMessage]:
         """Earlier messages, without marks that mean other passages now."""
@@ -212,12 +212,12 @@ class ToolLoopStrategy(Strategy):
             ToolsRefused: the endpoint can't do tool calling.
             ModelFailed: the model broke off.
         """
-        asked = self._as_asked(messages)
+        sent = self._as_asked(messages)
         counted = self._counted_tokens
         seconds = self.budget.acting_seconds_left
-        turn = await self.model_caller.call(asked, tools, voice=voice, seconds=seconds)
+        turn = await self.model_caller.call(sent, tools, voice=voice, seconds=seconds)
         if turn is not None and self.budget.ended_by != "time":
-            self.budget.spend_turn(self._tokens_since(counted, asked, turn))
+            self.budget.spend_turn(self._tokens_since(counted, sent, turn))
         return turn
 
     def _as_asked(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
@@ -230,12 +230,12 @@ class ToolLoopStrategy(Strategy):
                 self._outcomes.pop(call_signature(call), None)
         return fitted if self.uses_tools else results_as_user_messages(fitted)
 
-    def _tokens_since(self, counted: int, asked: Sequence[ModelMessage], turn: Turn) -> int:
+    def _tokens_since(self, counted: int, sent: Sequence[ModelMessage], turn: Turn) -> int:
         tokens = self._counted_tokens - counted
         if tokens or self.context.model.is_extractive:
             return tokens
-        said = sum(len(message.content) for message in asked) + len(turn.text)
-        return said // _CHARACTERS_PER_TOKEN
+        characters = sum(len(message.content) for message in sent) + len(turn.text)
+        return characters // _CHARACTERS_PER_TOKEN
 
     async def run_tool_calls(self, turn: Turn) -> ToolRound:
         """Run the calls of a turn; each gets a result, and none is run that was run before.
@@ -252,27 +252,27 @@ class ToolLoopStrategy(Strategy):
         for call, output in zip(ready, outputs, strict=True):
             signature = call_signature(call)
             self._outcomes[signature] = is_success(output) or signature in self._outcomes
-        given = {call.id: output for call, output in zip(ready, outputs, strict=True)} | refused
-        good = sum(is_success(output) for output in given.values())
-        answers = [ModelMessage("tool", given[call.id].content, tool_call_id=call.id) for call in turn.calls]
+        by_call = {call.id: output for call, output in zip(ready, outputs, strict=True)} | refused
+        good = sum(is_success(output) for output in by_call.values())
+        answers = [ModelMessage("tool", by_call[call.id].content, tool_call_id=call.id) for call in turn.calls]
         self.budget.observe_round(only_repeats=repeated == len(turn.calls))
-        return ToolRound((turn.message, *answers), good, len(given) - good)
+        return ToolRound((turn.message, *answers), good, len(by_call) - good)
 
     def _refused(self, turn: Turn) -> tuple[dict[str, ToolOutput], int]:
         """The calls that are not run, with what is said of them, and how many are repeats."""
         refused: dict[str, ToolOutput] = {}
         repeated = 0
-        asked: set[str] = set()
+        signatures: set[str] = set()
         for index, call in enumerate(turn.calls):
             signature = call_signature(call)
             if turn.is_cut and index == len(turn.calls) - 1:
                 refused[call.id] = ToolOutput(CUT_CALL, ran=False)
             elif index >= MOST_CALLS:
                 refused[call.id] = ToolOutput(EXTRA_CALL, ran=False)
-            elif self._outcomes.get(signature) or signature in asked:
+            elif self._outcomes.get(signature) or signature in signatures:
                 repeated += 1
                 refused[call.id] = ToolOutput(_REPEATED_CALL)
-            asked.add(signature)
+            signatures.add(signature)
         for call_id, output in refused.items():
             self.refuse(call_id, output.content)
         return refused, repeated
@@ -291,8 +291,8 @@ class ToolLoopStrategy(Strategy):
         self._made_calls += len(calls)
         self.show_skills()
         self.show_progress()
-        given = zip(calls, outputs, strict=True)
-        self._told += [output.content for call, output in given if is_uncited_source(call, output)]
+        pairs = zip(calls, outputs, strict=True)
+        self._uncited += [output.content for call, output in pairs if is_uncited_source(call, output)]
         return outputs
 
     def show_skills(self, *, anew: bool = False) -> None:
@@ -309,8 +309,8 @@ class ToolLoopStrategy(Strategy):
     def announce_call(self, call: ToolCall) -> ToolCall:
         """A call of the strategy's own, shown like a model's."""
         started = ToolCallStarted(call.id, call.name, self.new_id())
-        for one in (started, ToolCallArgs(call.id, call.arguments), ToolCallEnded(call.id)):
-            self.emit(one)
+        for event in (started, ToolCallArgs(call.id, call.arguments), ToolCallEnded(call.id)):
+            self.emit(event)
         return call
 
     def show_evidence(self) -> None:
@@ -346,11 +346,11 @@ class ToolLoopStrategy(Strategy):
         Raises:
             ModelFailed: the model broke off, or said nothing.
         """
-        asked = self._as_asked(with_skills(self.context.skills, messages, ()))
+        sent = self._as_asked(with_skills(self.context.skills, messages, ()))
         if self.budget.ended_by is not None and not self.context.model.is_extractive:
-            asked.append(ModelMessage("user", BUDGET_ENDED))
+            sent.append(ModelMessage("user", BUDGET_ENDED))
         seconds = self.budget.answer_seconds_left
-        turn = await self.model_caller.call(asked, (), voice="answer", seconds=seconds)
+        turn = await self.model_caller.call(sent, (), voice="answer", seconds=seconds)
         if turn is not None and turn.text:
             return turn
         if self.budget.ended_by is None:
@@ -362,14 +362,14 @@ class ToolLoopStrategy(Strategy):
         if turn is None:
             return StopEvent()
         about = (self.context.vision, self.budget)
-        notes = "\n\n".join(filter(None, (one.note(is_chinese=self.is_chinese) for one in about)))
+        notes = "\n\n".join(filter(None, (source.note(is_chinese=self.is_chinese) for source in about)))
         if notes:
             self.emit(TextDelta(turn.message_id, f"\n\n{notes}" if turn.text else notes))
         checked = check_citations(turn.text, self.evidence)
         # The offline model only quotes; its own sentences are no claims about the documents.
         is_quoted = self.context.model.is_extractive
-        told = "\n".join(self._told)
-        unsupported = () if is_quoted else unsupported_claims(turn.text, self.evidence, told=told)
+        uncited = "\n".join(self._uncited)
+        unsupported = () if is_quoted else unsupported_claims(turn.text, self.evidence, uncited=uncited)
         self.citations = checked.citations
         self.emit(Citations(checked.citations, checked.invalid_numbers, unsupported))
         self.emit(
@@ -417,10 +417,10 @@ def with_skills(
     """
     if skills is None:
         return list(messages)
-    told = skills.with_active_skills(messages)
-    if LOAD in tools and skills.index.text and told and told[0].role == "system":
-        told[0] = replace(told[0], content=f"{told[0].content}\n\n{skills.render_index()}")
-    return told
+    extended = skills.with_active_skills(messages)
+    if LOAD in tools and skills.index.text and extended and extended[0].role == "system":
+        extended[0] = replace(extended[0], content=f"{extended[0].content}\n\n{skills.render_index()}")
+    return extended
 
 
 LEFT_OUT = "Left out: this result is too far back. Make another call if it is needed again."
@@ -429,11 +429,11 @@ LEFT_OUT = "Left out: this result is too far back. Make another call if it is ne
 def fit_messages(limit: int, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """The messages without the results furthest back, where all are more than a model can read."""
     fitted: list[ModelMessage] = []
-    kept = {call.id for one in messages for call in one.tool_calls if call.name in (LOAD, COMPLETE)}
+    skill_calls = {call.id for earlier in messages for call in earlier.tool_calls if call.name in (LOAD, COMPLETE)}
     for message in reversed(messages):
         # What a run works by is never left out: skills, and the step that a report gave.
-        if _counts(message, kept):
-            is_newest = not any(_counts(later, kept) for later in fitted)
+        if _counts(message, skill_calls):
+            is_newest = not any(_counts(later, skill_calls) for later in fitted)
             limit -= len(message.content)
             if limit < 0 and not is_newest:
                 message = replace(message, content=LEFT_OUT)
@@ -441,16 +441,16 @@ def fit_messages(limit: int, messages: Sequence[ModelMessage]) -> list[ModelMess
     return fitted[::-1]
 
 
-def _counts(message: ModelMessage, kept: set[str]) -> bool:
-    return message.role == "tool" and message.tool_call_id not in kept
+def _counts(message: ModelMessage, skill_calls: set[str]) -> bool:
+    return message.role == "tool" and message.tool_call_id not in skill_calls
 
 
 def results_as_user_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """Calls and results for an endpoint that knows no tools: the results as the user's data."""
-    told: list[ModelMessage] = []
+    plain: list[ModelMessage] = []
     for message in messages:
         if message.role == "tool":
-            told.append(ModelMessage("user", delimited("result", message.content)))
+            plain.append(ModelMessage("user", delimited("result", message.content)))
         elif not message.tool_calls:
-            told.append(message)
-    return told
+            plain.append(message)
+    return plain
