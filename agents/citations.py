@@ -15,11 +15,8 @@ class Passage:
 
     Attributes:
         char_start: First character of ``content`` in the document's extracted text.
-        char_end: One past the last character.
         score: The retriever's score; comparable within one result list only.
         before: Text in front of the passage, for reading it; it is not cited.
-        after: Text behind it.
-        retrieval_id: The search that gave it.
     """
 
     chunk_id: str
@@ -43,7 +40,6 @@ class RetrievedPassages:
     """What one search gave.
 
     Attributes:
-        passages: Best first.
         retrieval_id: By which the search can be looked at and replayed; empty if it was not
             recorded.
         unsearched: Sentences that say which knowledge bases could not be searched, and why.
@@ -61,7 +57,6 @@ class Retriever(Protocol):
         """The best passages for the query.
 
         Args:
-            query: what to look for.
             top_k: how many passages at most, where the knowledge bases do not say.
         """
         ...
@@ -89,11 +84,6 @@ class DocumentReader(Protocol):
     async def read(self, document: str, *, start: int, end: int) -> DocumentSpan:
         """A part of a document.
 
-        Args:
-            document: its id, or its name.
-            start: first character that is wanted.
-            end: one past the last.
-
         Raises:
             core.errors.DocumentNotFound: no such document that the caller may search.
         """
@@ -107,7 +97,6 @@ class Citation:
     Attributes:
         quote: The passage text the answer rests on, verbatim from the document.
         char_start: First character of ``quote`` in the document's extracted text.
-        char_end: One past its last character.
         retrieval_id: The search that gave the passage.
     """
 
@@ -150,7 +139,6 @@ class UnsupportedClaim:
     """A statement of an answer that its sources do not bear out.
 
     Attributes:
-        text: The statement, without its marks.
         reason: ``uncited`` names no source, ``no_source`` names a number that no passage has,
             ``not_in_source`` says what the cited passages do not.
     """

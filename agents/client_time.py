@@ -23,7 +23,6 @@ class ClientTime:
     """``forwardedProps.client_time`` (seed 000): where and when the caller's device says it is.
 
     Attributes:
-        device_timezone: IANA name.
         now: by the device's clock, with its offset.
         epoch_ms: the same clock in milliseconds; seed 000's own example differs from ``now``.
     """
@@ -60,9 +59,6 @@ class UserClock:
 
     def zone(self, event_timezone: str | None = None) -> ZoneChoice:
         """The zone that counts, by the fixed order of seed 000.
-
-        Args:
-            event_timezone: named for this one thing.
 
         Raises:
             InvalidRequest: ``event_timezone`` is no zone.

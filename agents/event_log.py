@@ -80,9 +80,7 @@ async def append(
     """Append to the log of a run that the caller began or ended in this very transaction.
 
     Args:
-        session: a writing session.
         run_key: ``AgentRun.id``.
-        events: in order.
         own_events: the journal's count with the last of them.
 
     Returns:
@@ -108,7 +106,6 @@ async def open_log(session: AsyncSession, run_key: str, events: Sequence[WireEve
     Args:
         session: the writing session that adds the run.
         run_key: ``AgentRun.id``.
-        events: in order.
 
     Returns:
         What was written; it counts once the transaction is committed.
@@ -124,7 +121,6 @@ async def append_all(
     """Append to the logs of some runs that one driver holds, in the caller's transaction.
 
     Args:
-        session: a writing session.
         additions: at most one for each run.
         driver: whose lease on the running run must hold.
 

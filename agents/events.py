@@ -203,7 +203,6 @@ class Interrupt:
         id: The same live, in snapshots and in the store.
         reason: ``tool_call``, ``confirmation`` or ``input_required``.
         message: What is asked, in words for a person.
-        call_id: The tool call that waits.
         response_schema: JSON Schema of the answer's payload.
         expires_at: ISO 8601; afterwards it can only be cancelled.
         metadata: The tool's name and arguments, and which answers are allowed.

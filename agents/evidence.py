@@ -108,8 +108,6 @@ class Evidence:
         fit are left out, the first one is cut.
 
         Args:
-            numbers: which passages.
-            limit: longest text.
             retrieval_id: of the search that gave them, to be named.
             about: what else is to be said of them.
         """

@@ -10,9 +10,7 @@ class MemoryHit:
     """Something that was remembered.
 
     Attributes:
-        text: The fact: data, never instructions.
         source: Who wrote it: ``user``, ``agent`` or ``distilled``.
-        updated_at: When it was last written.
     """
 
     text: str
@@ -41,10 +39,6 @@ class LongTermMemory(Protocol):
 
     async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
         """What is remembered about something, best first; nothing that has nothing to do with it.
-
-        Args:
-            about: a question or words.
-            most: how many at most.
 
         Raises:
             core.errors.DatabaseUnavailable: the memories can't be read.

@@ -88,7 +88,6 @@ class VisionInput:
     """What a run sees of its question's pictures.
 
     Attributes:
-        attached: How many the question has.
         images: Those that the model is shown.
         is_blind: Whether it is shown none because it can't see.
     """
@@ -128,12 +127,10 @@ class RunContext:
         history: Earlier user and assistant messages of the thread, oldest first.
         state: The shared state the caller sent.
         caller_context: What the caller's page and the owner's memories say.
-        tools: Those of the caller's frontend.
         journal: What the run has done so far; empty for a new one.
         reopens: Whether the run goes on in a log of its own.
         calendar: None where a run has none.
         reflections: Those of earlier runs of the thread, oldest first.
-        remote_tools: Those of MCP servers.
         skills: Those that the run works by or may load; None where there are none.
     """
 

@@ -86,8 +86,6 @@ class PinnedSkill:
     """A chosen skill as it was found when the run began, which it keeps to.
 
     Attributes:
-        slug: Its key among its owner's.
-        owner: User name of its owner.
         sha: SHA-256 of the version's content.
     """
 
@@ -123,7 +121,6 @@ class RunRequest:
         messages: User messages of the input, oldest first; the last one is the question. The
             caller's assistant, tool and system messages are not here: they are not trusted.
             Messages already stored (same id) are for the run engine to skip.
-        answers: To interrupts of the thread.
         tool_messages: The caller's tool messages; only those for calls that wait are believed.
         spelling: How the caller writes keys, hence which mirror of the events it gets.
         declared_version: The caller's AG-UI version, None for a 0.x peer.

@@ -45,7 +45,6 @@ class HistoryDay:
     Attributes:
         thread_id: None when there is no thread.
         day: None when it has no messages before the day that was asked for.
-        has_more: Whether there are earlier days.
     """
 
     thread_id: str | None
@@ -61,7 +60,6 @@ async def read_day(
 
     Args:
         thread_id: None for the one with the newest message that is not archived.
-        before: only days before this one.
 
     Raises:
         SessionNotFound: the caller has no such thread.

@@ -37,7 +37,6 @@ class MarkdownBlock:
         text: Of a heading, paragraph, quote or code block.
         items: Of a list, each with what is nested in it.
         is_ordered: Of a list: whether it is numbered.
-        columns: Of a table: its head.
         rows: Of a table: its body; a row has as many cells as the head.
     """
 

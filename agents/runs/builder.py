@@ -174,8 +174,6 @@ class RunBuilder:
         """The MCP tools of a run and its tool rules; connections that are gone are left out.
 
         Args:
-            owner_id: of the run.
-            request: as it was planned.
             connections: None to read them.
         """
         mcp, policies = self.services.mcp, self.limits.standing.policies

@@ -72,9 +72,6 @@ class EventWriter:
     A commit takes its time however little it holds, and SQLite takes one at a time: what other
     runs want to write meanwhile goes into the next transaction together.
 
-    Args:
-        driver: the process's name in leases.
-
     Attributes:
         lock: Held while rows of several runs are written, so that no two transactions of the
             process wait for each other's rows.
@@ -168,7 +165,6 @@ class Heartbeat:
     """Lease renewal and stop signals for all runs that are driven here, in one query for all.
 
     Args:
-        driver: this process's name in leases.
         lock: held while rows of several runs are written.
     """
 
@@ -245,7 +241,6 @@ class DriverContext:
     """What all drivers of a process share.
 
     Args:
-        name: this process's name in leases.
         publish: called with a run's key and the entries that were committed to its log.
     """
 
@@ -262,7 +257,6 @@ class PreparedRun:
     """A run with its strategy, ready to be driven.
 
     Args:
-        strategy: not started yet.
         stored: how many effects of the task are stored already.
         logged: the run's events so far, when another process wrote them.
         before: what earlier runs of the task did and none of their messages shows.

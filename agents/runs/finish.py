@@ -35,11 +35,8 @@ class RunOutcome:
     """How a run ended, and what it leaves behind.
 
     Args:
-        status: a final one.
         usage: its tokens, as far as they are known.
-        transcript: what was said and done.
         waits: whether others must answer calls of it before the work can go on.
-        interrupts: what people are asked.
         own_events: the journal's count with the last event.
     """
 
@@ -76,7 +73,6 @@ async def abort(
     One that was asked to stop ends as cancelled, any other with the failure.
 
     Args:
-        work: the transaction.
         run_key: ``AgentRun.id``.
         failure: why it is closed; None where it was stopped.
         if_lost: only when its lease has ended.

@@ -27,7 +27,6 @@ class JoinPoint:
 
     Args:
         run_key: ``AgentRun.id`` of the thread's newest run.
-        run_id: the caller's id of it.
         after: its last event that the prelude includes.
         prelude: valid from the first event on; complete, if the run is over.
     """
@@ -106,8 +105,6 @@ def live_prelude(fold: MessageReducer, logged: Sequence[WireEvent], mapper: Agui
 
     Args:
         fold: of the thread, this run's events included.
-        logged: this run's events so far.
-        mapper: of this run.
     """
     return [logged[0], mapper.state(fold.state), mapper.messages(fold.all_messages), *open_events(logged)]
 
@@ -119,8 +116,6 @@ def finished_prelude(
 
     Args:
         fold: of the thread, this run's events included.
-        logged: this run's events.
-        mapper: of this run.
         waits_for: the outcome of the run whose questions are open still; None where none are.
             A run that ended in an error is told as a success then.
     """
@@ -141,7 +136,6 @@ async def fold_thread(session: AsyncSession, session_key: str, *, until: str | N
     """The messages and the state of a thread after its runs.
 
     Args:
-        session: a reading session.
         session_key: ``ChatSession.id``.
         until: the run (``AgentRun.id``) before which to end; its question is still included.
     """

@@ -22,10 +22,7 @@ async def write(session: AsyncSession, task_id: str, effects: Sequence[Effect], 
     """Store what a journal learned, in the transaction of the events that tell it.
 
     Args:
-        session: a writing session.
-        task_id: whose journal.
         effects: new ones, and old ones in a new status.
-        stored: how many are stored already.
 
     Returns:
         How many are stored now.

@@ -22,13 +22,7 @@ from kb_service.visibility import UserViewer
 
 @dataclass(frozen=True)
 class RetrievalRecorder:
-    """Keeps the retrievals of one run.
-
-    Args:
-        database: where.
-        user_id: whose run it is.
-        run_key: of the run.
-    """
+    """Keeps the retrievals of one run."""
 
     database: Database
     user_id: str
@@ -49,7 +43,6 @@ class KnowledgeBaseRetriever:
     """Searches the knowledge bases of one run.
 
     Args:
-        searcher: the product's search.
         knowledge_bases: those that the caller passed the gate for.
         recorder: keeps what was asked and found.
     """
@@ -103,7 +96,6 @@ def to_passage(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 
 
     Args:
         chunk: with its place in the document.
-        document_name: as its user knows it.
         score: of the search that found it; 0 where nothing was searched.
     """
     return Passage(
@@ -125,9 +117,7 @@ class KnowledgeBaseReader:
     """Reads what searches of the same knowledge bases may show.
 
     Args:
-        database: where documents and chunks are.
         knowledge_bases: those that the caller passed the gate for.
-        user_id: the caller.
     """
 
     def __init__(self, database: Database, knowledge_bases: Sequence[KnowledgeBase], user_id: str) -> None:
@@ -155,8 +145,6 @@ async def recheck_access(database: Database, owner_id: str, rows: Sequence[Knowl
     """Those of a run's knowledge bases that its owner may search at this moment, as they are now.
 
     Args:
-        database: where they are.
-        owner_id: whose run it is.
         rows: those that the run began with.
 
     Raises:

@@ -30,7 +30,6 @@ class LimitsProvider:
     Args:
         standing: holds as long as the process runs: the policies, and everything where there are
             no live settings.
-        live: what administrators may change.
     """
 
     def __init__(self, standing: RunLimits, live: LiveSettings | None = None) -> None:

@@ -57,7 +57,6 @@ class RunResources:
     Args:
         memory: the owner's choices; None to read them when the run is built, as with what follows.
         skills: all that the owner's agents may use.
-        connections: to MCP servers.
     """
 
     model: SelectedModel
@@ -109,7 +108,6 @@ class Planner:
 
     Args:
         mcp: None where runs use no MCP servers.
-        lease: what the runs start with.
 
     Attributes:
         slots: Taken while a run is planned, and while its start is written.

@@ -32,9 +32,6 @@ class RecoverableRun:
     Args:
         run: now driven by who took it up.
         request: what was asked when its task began.
-        knowledge_base_ids: those it searched.
-        past: the journal of its task.
-        logged: its own events so far.
         own_events: the journal's count with the last of them.
         answered: keys of finished tool calls whose result no event of the task has told yet.
         model: that which answered when the run began.

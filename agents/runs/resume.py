@@ -36,7 +36,6 @@ class OpenInterrupts:
 
     Args:
         run: the one that ended with it.
-        past: the journal of the task.
         interrupts: what people are asked, by id.
         client_calls: ids of calls that the caller's frontend makes.
     """
@@ -57,7 +56,6 @@ class Resume:
     """A task with answers to all that it waited for.
 
     Args:
-        waiting: the task.
         changes: what the answers make of the task's journal.
         own_events: the journal's count: events of the strategy that come again before new ones.
         told: per interrupt id, the status and what was said.
@@ -258,12 +256,7 @@ def _answered_journal(waiting: OpenInterrupts, answers: dict[str, ApprovalResult
 
 
 async def apply(work: UnitOfWork, continuation: Resume) -> None:
-    """Write the answers down, in the transaction that takes the thread for the run that goes on.
-
-    Args:
-        work: the transaction.
-        continuation: what was decided.
-    """
+    """Write the answers down, in the transaction that takes the thread for the run that goes on."""
     waiting = continuation.waiting
     stored = len(waiting.past)
     await journal_store.write(work.session, waiting.run.task_id, continuation.changes, stored=stored)

@@ -66,7 +66,6 @@ class RunService:
         """Start a run; it goes on whether or not anybody follows it.
 
         Args:
-            principal: who runs it.
             request: a question, or answers to interrupts.
             reject: what becomes of a request that does not fit the thread's open interrupts.
 

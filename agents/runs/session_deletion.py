@@ -20,9 +20,7 @@ async def delete_session(database: Database, runs: RunService, principal: Princi
     """Stop the run that holds one of the caller's sessions, then delete the session.
 
     Args:
-        database: where it is.
         runs: what stops its run, wherever that is driven.
-        principal: whose session.
         session_id: its id or its thread id.
 
     Raises:

@@ -39,12 +39,8 @@ class StartedRun:
     Args:
         key: ``AgentRun.id``.
         task_id: of the run whose journal it goes on with; its own if it began one.
-        owner_id: whose it is.
-        run_id: the caller's id of it.
         session_key: ``ChatSession.id``.
         thread_id: the id by which the caller named the thread.
-        agent_type: which strategy.
-        driver: whose lease it is.
         history: earlier messages of the thread, oldest first.
     """
 
@@ -164,8 +160,6 @@ async def load_started(session: AsyncSession, run: AgentRun, request: RunRequest
     """A run that began before, as it was then.
 
     Args:
-        session: a reading session.
-        run: its row.
         request: what was asked when its task began.
     """
     history = await _read_history(session, run.session_id, request)

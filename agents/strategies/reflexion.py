@@ -45,9 +45,7 @@ class ScoredAttempt:
     """One attempt and what was found of it.
 
     Attributes:
-        draft: The answer that was attempted.
         score: From 0 to 1.
-        problems: What is missing or wrong.
     """
 
     draft: str
@@ -73,8 +71,6 @@ def score_draft(draft: str, evidence: Evidence, verdict: AttemptVerdict | None) 
     pass; a verdict that can't be read leaves it to them alone.
 
     Args:
-        draft: the attempt's answer.
-        evidence: what its marks may name.
         verdict: the model's; None when it can't be read.
     """
     invalid = check_citations(draft, evidence).invalid_numbers

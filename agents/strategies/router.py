@@ -30,7 +30,6 @@ class RouterStrategy(ToolLoopStrategy):
     """One run; the chosen strategy is a part of it, with its steps, its events and its budget.
 
     Args:
-        context: of the run.
         choices: the agent types to pick from, by name.
     """
 

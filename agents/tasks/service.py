@@ -39,9 +39,7 @@ class TaskView:
 
     Args:
         updated: seconds since the epoch.
-        answer: the text so far.
         is_stopped: whether it was stopped by its owner.
-        interrupts: the open ones.
     """
 
     status: TaskStatus

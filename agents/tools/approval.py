@@ -40,7 +40,6 @@ def build_interrupt(
     """The interrupt for a call of a tool that asks a person, or needs one's consent.
 
     Args:
-        tool: that is called.
         call: of it; its arguments are valid.
         until: when the question expires, ISO 8601.
         is_chinese: whether the person is asked in Chinese.
@@ -77,7 +76,6 @@ def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
     """What a resolved interrupt makes of its call (reference shapes of AG-UI 1.0).
 
     Args:
-        interrupt: that is answered.
         payload: ``{approved, editedArgs?, response?}`` for a tool call; what the question's own
             schema says for any other.
 

@@ -36,7 +36,6 @@ class UserPrompt:
     """What a tool asks a person; the answer is the call's result.
 
     Attributes:
-        message: For the person.
         schema: JSON Schema of the answer.
         fills: The argument, an object, into which the answer goes; the call is made then. Empty
             where the answer is the call's result.
@@ -69,7 +68,6 @@ class Tool:
     Attributes:
         parameters: JSON Schema of the arguments.
         invoke: Validates the arguments (JSON text), runs the tool and gives its result as text.
-        output_characters: A longer result is cut.
         approval: ``auto`` runs at once, ``ask`` needs a person, ``never`` is switched off; a
             run's rules go before it.
         idempotent: May be repeated when its outcome is unknown.
@@ -223,7 +221,6 @@ class Toolbox:
         """Run a tool; every failure comes back as a sentence the model can act on.
 
         Args:
-            name: of the tool.
             arguments: JSON text.
             call_id: for tools that must know a repeated call by it.
             is_approved: whether a person has agreed to it.
@@ -244,7 +241,6 @@ class Toolbox:
         """What a call needs and would do, or at once its result where it can't be made.
 
         Args:
-            name: of the tool.
             arguments: JSON text.
         """
         tool = self._tools.get(name)

@@ -214,7 +214,6 @@ def render_skill(skill: ActiveSkill, opened: OpenedSkill, inputs: Mapping[str, J
 
     Args:
         skill: as the run works by it.
-        opened: what it says.
         inputs: the values of its declared inputs.
     """
     ref = skill.ref

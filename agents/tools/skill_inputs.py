@@ -14,7 +14,6 @@ class SkillInputs:
     """What there is for a skill's inputs.
 
     Attributes:
-        values: by name, as declared.
         missing: required ones that nobody gave, or that the request gave wrongly.
         faults: what is wrong with those that the model gave, for the model.
     """
@@ -63,7 +62,6 @@ def inputs_for_skill(
 
     Args:
         names: what the skill may be called there: its id, its key, its slug; the first one counts.
-        schema: of its inputs.
         inputs: the request's, by the names of inputs, or under a name of the skill.
     """
     declared = as_object(schema.get("properties"))

@@ -75,9 +75,7 @@ class Strategy(Workflow):
 
     Attributes:
         purpose: What it is good for, in one sentence for who chooses.
-        usage: Tokens so far.
         citations: Citations of the answer, once they are checked.
-        failure: Why the run broke off.
         waits_for: The answers without which it can't go on.
     """
 

@@ -39,7 +39,6 @@ def unsupported_claims(answer: str, evidence: Evidence, *, uncited: str = "") ->
 
     Args:
         answer: with its ``[n]`` marks.
-        evidence: what the marks may name.
         told: what tools said that has no number; a statement without a mark may rest on it.
     """
     is_bare = not evidence.numbers()

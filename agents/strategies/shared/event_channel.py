@@ -151,7 +151,6 @@ class EventChannel:
     """One writer side, one reader; deltas of one entity that still wait are joined.
 
     Args:
-        journal: of the run.
         reopens: whether the first new event begins a log of its own, in which the steps that
             are open have to be opened again and the activity message is shown anew.
     """

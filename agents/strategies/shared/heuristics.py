@@ -57,7 +57,6 @@ def route_question(question: str, *, can_search: bool) -> str:
     """The agent type for a question, by its words alone.
 
     Args:
-        question: as it was asked.
         can_search: whether a knowledge base is selected.
     """
     if is_command(question):

@@ -132,8 +132,6 @@ async def stream_turn(
     Args:
         events: What the model says; closed at the end.
         takes_calls: Whether tools were offered; calls are ignored otherwise.
-        emit: Hears it as it speaks.
-        spend: Is told its tokens.
         most_tokens: Of its thoughts, text and calls together; not every model comes to an end.
 
     Raises:
@@ -337,7 +335,6 @@ class ModelCaller:
     """Asks the model for a run, or reads back what it said.
 
     Args:
-        strategy: whose model, events and tokens.
         budget: is told when a turn used up the time or the tokens.
     """
 
@@ -351,9 +348,6 @@ class ModelCaller:
         """One turn.
 
         Args:
-            messages: what the model reads.
-            tools: what it may call.
-            voice: how its text is heard.
             seconds: how long it may take; None leaves that to the run's own deadline.
 
         Returns:

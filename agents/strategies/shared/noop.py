@@ -13,7 +13,6 @@ class NoOpStrategy(Strategy):
     """Ends at once.
 
     Args:
-        context: of the run.
         refused: why it ends in an error; None ends it as a success.
     """
 

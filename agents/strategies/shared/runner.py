@@ -25,7 +25,6 @@ class StrategyRun:
     """A strategy about to run, running or done.
 
     Args:
-        strategy: not started yet.
         agent_type: its name, for the activity message that shows how far it is; None for a run
             that shows none.
 

@@ -46,11 +46,6 @@ async def ask_structured(
 ) -> StructuredAnswer[ShapeT] | None:
     """Ask the model for an object; its text is not shown, its reasoning is.
 
-    Args:
-        strategy: whose model and budget.
-        messages: they say what is wanted.
-        shape: of the object.
-
     Returns:
         None when the second answer was no better, or the time was used up.
 

@@ -16,8 +16,6 @@ class SubtaskResult:
     Attributes:
         text: What the model said at its end; empty when it came to none.
         messages: The calls that were made and their results.
-        ran: Calls that their tool answered.
-        failed: Calls that gave nothing.
     """
 
     text: str
@@ -48,8 +46,6 @@ async def run_subtask(
     """Think and act until the model says something without a call, or the budget ends it.
 
     Args:
-        strategy: whose model, tools and budget.
-        messages: the task.
         voice: how the model's text is heard.
         lookup: what is searched for an endpoint that knows no tools.
 

@@ -36,7 +36,6 @@ class ToolCallRunner:
     """Runs the calls of a run, or reads back what they gave.
 
     Args:
-        strategy: whose events and journal.
         budget: says how long a call may take, and is told when time was used up.
         evidence: what tools add their passages to.
     """
@@ -150,8 +149,6 @@ class ToolCallRunner:
         """Run one call while there is time, and show its result.
 
         Args:
-            call: what is called.
-            tools: of the run.
             given: its result where it is known without the call being made.
         """
         journal, key = self._strategy.context.journal, _key(call)
@@ -262,8 +259,6 @@ class ToolRound:
 
     Attributes:
         messages: The turn and its results, for the next turn.
-        ran: Calls that their tool answered.
-        failed: Calls that gave nothing.
     """
 
     messages: tuple[ModelMessage, ...]

@@ -160,11 +160,6 @@ class ToolLoopStrategy(Strategy):
         An endpoint that refuses tools is asked without them; what is in the knowledge bases is
         then looked up for it.
 
-        Args:
-            messages: what it reads.
-            voice: how its text is heard.
-            tools: whether it may call them.
-
         Returns:
             None when time was used up before it said anything that counts.
 
@@ -412,7 +407,6 @@ def with_skills(
 
     Args:
         skills: the run's; None for none.
-        messages: a system message first.
         tools: those that the model may call; while it may load skills it is told which there are.
     """
     if skills is None:
