@@ -1,4 +1,4 @@
-"""Which time zone a person means: what is said, what the device says, the profile, UTC."""
+"""The user's time zone: from the message, the device, the profile, or else UTC."""
 
 import re
 from dataclasses import dataclass
@@ -20,11 +20,13 @@ _EPOCH_MS = range(-8_640_000_000_000_000, 8_640_000_000_000_001)
 
 @dataclass(frozen=True, slots=True)
 class ClientTime:
-    """``forwardedProps.client_time`` (seed 000): where and when the caller's device says it is.
+    """``forwardedProps.client_time``: the caller's device clock and zone.
+
+    See docs/reference/run-input.md, section "forwardedProps schema".
 
     Attributes:
-        now: by the device's clock, with its offset.
-        epoch_ms: the same clock in milliseconds; seed 000's own example differs from ``now``.
+        now: Device time with its offset.
+        epoch_ms: The same time; the reference's own example differs from ``now``.
     """
 
     device_timezone: str
@@ -41,27 +43,21 @@ class ZoneChoice:
 
     @property
     def name(self) -> str:
-        """Its IANA name."""
         return self.zone.key
 
 
 @dataclass(frozen=True, slots=True)
 class UserClock:
-    """What is known about a person's time zone.
-
-    Attributes:
-        client_time: of the run; None when the caller sent none.
-        profile_timezone: the account's setting; None when it is not set.
-    """
+    """Sources of a person's time zone; None where a source says nothing."""
 
     client_time: ClientTime | None = None
     profile_timezone: str | None = None
 
     def zone(self, event_timezone: str | None = None) -> ZoneChoice:
-        """The zone that counts, by the fixed order of seed 000.
+        """The time zone by docs/reference/run-input.md, section "Order of time zone sources".
 
         Raises:
-            InvalidRequest: ``event_timezone`` is no zone.
+            InvalidRequest: ``event_timezone`` is not a zone.
         """
         if event_timezone:
             return ZoneChoice(require_zone(event_timezone), "event_timezone")
@@ -77,11 +73,7 @@ class UserClock:
 
 
 def require_zone(name: str) -> ZoneInfo:
-    """The zone of an ``event_timezone``.
-
-    Raises:
-        InvalidRequest: there is none of this name.
-    """
+    """The zone of an ``event_timezone``; raises ``InvalidRequest`` for an unknown name."""
     zone = find_zone(name)
     if zone is None:
         raise InvalidRequest("event_timezone", UNKNOWN_ZONE)
@@ -95,8 +87,7 @@ def read_client_time(value: JsonValue) -> ClientTime | None:
     """Read ``forwardedProps.client_time``, in either spelling of its keys; None for null.
 
     Raises:
-        InvalidRunInput: its ``error`` is the message of seed 000, such as ``invalid
-            client_time.device_timezone``.
+        InvalidRunInput: With the messages of docs/reference/run-input.md, section "client_time validation".
     """
     if value is None:
         return None

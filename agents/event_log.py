@@ -1,4 +1,4 @@
-"""The append-only log of each run: the truth that every subscriber reads."""
+"""The append-only log of each run: the source of truth for every subscriber."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class LogClosed(AgentexError):
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One event with its place in the run's log, from 1 without gaps."""
+    """One event with its sequence number, from 1 without gaps."""
 
     seq: int
     type: str
@@ -55,18 +55,16 @@ class LogEntry:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether it is the run's last one."""
         return self.type in TERMINAL_TYPES
 
 
 @dataclass(frozen=True, slots=True)
 class LogAddition:
-    """What is to be added to a log.
+    """Events to append to one log; may be empty if other data is written under the same lease.
 
     Args:
         run_key: ``AgentRun.id``.
-        events: in order; may be none, where something else is written under the same lease.
-        own_events: the journal's count with the last of them.
+        own_events: The journal's count including the last event.
     """
 
     run_key: str
@@ -77,17 +75,11 @@ class LogAddition:
 async def append(
     session: AsyncSession, run_key: str, events: Sequence[WireEvent], *, own_events: int = 0
 ) -> list[LogEntry]:
-    """Append to the log of a run that the caller began or ended in this very transaction.
+    """Append to the log of a run that the caller starts or ends in this transaction.
 
     Args:
         run_key: ``AgentRun.id``.
-        own_events: the journal's count with the last of them.
-
-    Returns:
-        What was appended; it counts once the transaction is committed.
-
-    Raises:
-        LogClosed: there is no such run.
+        own_events: The journal's count including the last event.
     """
     connection = await session.connection()
     parameters = {"key": run_key, "more": len(events), "own": own_events}
@@ -101,15 +93,7 @@ async def append(
 
 
 async def open_log(session: AsyncSession, run_key: str, events: Sequence[WireEvent]) -> list[LogEntry]:
-    """Write the first events of a run whose row counts them already.
-
-    Args:
-        session: the writing session that adds the run.
-        run_key: ``AgentRun.id``.
-
-    Returns:
-        What was written; it counts once the transaction is committed.
-    """
+    """Write the first events of a run (``AgentRun.id``) whose new row already counts them."""
     entries = _numbered(events, 0)
     await (await session.connection()).execute(_ADD, _lines(run_key, entries))
     return entries
@@ -118,15 +102,14 @@ async def open_log(session: AsyncSession, run_key: str, events: Sequence[WireEve
 async def append_all(
     session: AsyncSession, additions: Sequence[LogAddition], *, driver: str
 ) -> list[list[LogEntry] | None]:
-    """Append to the logs of some runs that one driver holds, in the caller's transaction.
+    """Append to the logs of several runs of one driver, in the caller's transaction.
 
     Args:
-        additions: at most one for each run.
-        driver: whose lease on the running run must hold.
+        additions: At most one per run.
+        driver: Holder of the leases.
 
     Returns:
-        For each what was appended, which counts once the transaction is committed; None where
-        the lease does not hold.
+        The appended entries per addition; None where the lease does not hold.
     """
     connection = await session.connection()
     last = await _count(connection, additions, driver)
@@ -145,7 +128,7 @@ async def append_all(
 
 
 async def _count(connection: AsyncConnection, additions: Sequence[LogAddition], driver: str) -> dict[str, int]:
-    """Count the events of runs whose lease holds; the last number of each before them."""
+    """Add to the event counts of leased runs; returns each run's last number before."""
     if len(additions) == 1:
         # The usual one, in one statement less.
         (addition,) = additions

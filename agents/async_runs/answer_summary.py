@@ -40,7 +40,7 @@ class FinalAnswer:
 
     Attributes:
         citations: By number, as in the message's metadata.
-        marks: The rest of the message's metadata, such as ``truncated``.
+        marks: Other message metadata, such as ``truncated``.
         tools: Distinct names of the tools with results.
         failure: Why the run failed, for people; None if it did not.
     """
@@ -53,7 +53,6 @@ class FinalAnswer:
 
     @property
     def is_chinese(self) -> bool:
-        """Whether the answer, and so its summary, is in Chinese."""
         return is_cjk_dominant(self.text or self.failure or "")
 
 
@@ -132,5 +131,5 @@ def _bounded(points: Sequence[str]) -> tuple[str, ...]:
 
 
 def cut(text: str, limit: int) -> str:
-    """The text, shortened with an ellipsis if it is too long."""
+    """The text, shortened with an ellipsis if too long."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -19,7 +19,7 @@ _STAGES: Mapping[str, Stage] = {"router": "router", "worker": "worker"}
 
 @dataclass(slots=True)
 class CallProgress:
-    """A call as it grows."""
+    """A tool call under construction."""
 
     name: str
     message_id: str
@@ -27,7 +27,7 @@ class CallProgress:
     arguments: dict[str, JsonValue] | None = None
 
     def add(self, delta: str) -> bool:
-        """Take in more of its arguments; true when that makes them whole."""
+        """Add arguments; True if they are complete now."""
         if self.arguments is not None:
             return False
         self.pieces.append(delta)
@@ -51,14 +51,14 @@ class _AnswerText:
 
 
 class EventTranslator:
-    """Follows the log of one run from its first event.
+    """Translates the log of one run from its first event.
 
-    A logged event becomes none, one or several events. What it becomes depends on the events
-    before it alone, so that a reader who comes back at any place gets what it would have got.
-    Tokens, costs and the model's name are figures of the operator's and in none of them.
+    Each logged event becomes any number of events, which depend only on the events before it, so a
+    reader who returns gets the same ones. They never show tokens, costs or the model's name, which
+    are the operator's.
 
     Args:
-        calls: calls of an earlier run that this one may answer, by their ids.
+        calls: Calls of an earlier run that this run may answer, by id.
     """
 
     def __init__(self, calls: Mapping[str, CallProgress] | None = None) -> None:
@@ -88,12 +88,12 @@ class EventTranslator:
         }
 
     def translate(self, event: WireEvent) -> list[WireEvent]:
-        """The events that a logged event becomes; thoughts, state and deltas become none."""
+        """The events for a logged event; none for thoughts, state and deltas."""
         handler = self._handlers.get(as_text(event["type"]))
         return [] if handler is None else handler(event)
 
     def _of(self, event: WireEvent, **fields: JsonValue) -> WireEvent:
-        """An event at the moment of the logged one, with the ids that all of them have."""
+        """An event with the logged one's time and the common ids."""
         stamp = {"timestamp": event["timestamp"]} if "timestamp" in event else {}
         kind = fields.pop("type", event["type"])
         return {"type": kind, **self._ids, **fields, **stamp}
@@ -253,7 +253,7 @@ class EventTranslator:
 
 
 def collect_calls(logged: Iterable[WireEvent]) -> dict[str, CallProgress]:
-    """The tool calls of a run's log, by their ids."""
+    """The tool calls of a run's log, by id."""
     calls: dict[str, CallProgress] = {}
     for event in logged:
         call_id = as_text(event.get("toolCallId"))
@@ -284,12 +284,12 @@ _CUT = re.compile(r"\n\(cut: \d+ more characters\)\Z")
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What came of a call.
+    """The outcome of a call.
 
     Attributes:
         result: Compact JSON text, or the tool's own words.
-        error: Why there is no result; None where there is one.
-        is_unknown: Whether that is because no tool has the name.
+        error: Why there is no result; None if there is one.
+        is_unknown: Whether no tool has the name.
     """
 
     status: ResultStatus
@@ -299,7 +299,7 @@ class ToolOutcome:
 
 
 def read_outcome(content: str) -> ToolOutcome:
-    """Tell a result by its text, which is what a model reads too."""
+    """Classify a result by its text, which models read too."""
     if failure := _FAILURES.match(content):
         is_unknown = failure.group() == _UNKNOWN
         return ToolOutcome("failure", "", _bounded(content), is_unknown=is_unknown)
@@ -314,7 +314,7 @@ def read_outcome(content: str) -> ToolOutcome:
 
 
 def _facts(data: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Of passages where they stand, not their text: that is for the model."""
+    """The locations of passages without their text, which is for the model."""
     passages = [as_object(item) for item in as_list(data["passages"])]
     places: list[JsonValue] = [
         {name: value for name, value in passage.items() if name in {"number", "document", "page"}}

@@ -27,11 +27,7 @@ _SHOWN_ROLES = ("user", "assistant")
 
 @dataclass(frozen=True, slots=True)
 class HistoryMessage:
-    """A message of a day.
-
-    Attributes:
-        ui_schema: of an answer; None for the user's messages and for what was said on the way.
-    """
+    """A message of a day; only answers have a ``ui_schema``."""
 
     row: ChatMessage
     ui_schema: dict[str, JsonValue] | None
@@ -43,8 +39,8 @@ class HistoryDay:
     """One day of a thread.
 
     Attributes:
-        thread_id: None when there is no thread.
-        day: None when it has no messages before the day that was asked for.
+        thread_id: None if there is no thread.
+        day: None if there are no messages before the requested day.
     """
 
     thread_id: str | None
@@ -59,10 +55,7 @@ async def read_day(
     """The newest day on which a thread has messages of the user or the assistant.
 
     Args:
-        thread_id: None for the one with the newest message that is not archived.
-
-    Raises:
-        SessionNotFound: the caller has no such thread.
+        thread_id: None for the thread with the newest message that is not archived.
     """
     thread = await _thread(session, principal, thread_id)
     if thread is None:
@@ -113,7 +106,7 @@ async def _newest_thread(session: AsyncSession, principal: Principal) -> ChatSes
 
 
 async def _failures(session: AsyncSession, session_key: str, rows: Sequence[ChatMessage]) -> dict[str, str]:
-    """Why runs of these messages broke off, by run id."""
+    """Failure messages by run id."""
     run_ids = {row.run_id for row in rows if row.role == "assistant" and row.run_id}
     query = (
         select(AgentRun.run_id, LoggedEvent.payload)

@@ -36,7 +36,7 @@ _TAKEN = (
 
 
 class InputRule(Enum):
-    """The validation table, in its order: the message, and the same in Chinese."""
+    """The validation table in its order: each message in English and Chinese."""
 
     SIZE = "RunAgentInput payload exceeds size limit", "RunAgentInput 超过 256 KB"
     THREAD_ID = "threadId must be a valid UUID", "threadId 必须是有效的 UUID"
@@ -52,14 +52,14 @@ class InputRule(Enum):
     ATTACHMENTS = "Too many attachments", "单条消息最多 3 个附件"
 
     def broken(self, field: str, **details: object) -> RejectedRunInput:
-        """The error of a body that breaks it."""
+        """The error for a body that breaks the rule."""
         message, message_zh = self.value
         return RejectedRunInput(message, message_zh=message_zh, field=field, **details)
 
 
 @dataclass(frozen=True, slots=True)
 class AttachedImage:
-    """An image of the question, by the signed URL that the attachments endpoint gave."""
+    """An image of the question, by its signed URL."""
 
     mime_type: str
     url: str
@@ -68,11 +68,11 @@ class AttachedImage:
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """A run asked for.
+    """A validated request for a run.
 
     Attributes:
-        request: what the engine runs; its question is the text alone.
-        images: in the order of the question's blocks.
+        request: For the engine; its question is the text alone.
+        images: In the order of the question's blocks.
     """
 
     request: RunRequest
@@ -80,15 +80,14 @@ class RunInput:
 
 
 def read_run_input(body: bytes) -> RunInput:
-    """Validate a body, in camelCase or snake_case, by the rules in their order.
+    """Validate a body in camelCase or snake_case, in the order of the rules.
 
-    The caller's assistant, tool and system messages are checked for their shape and not
-    believed; its ``tools`` are its frontend's and register nothing here.
+    The caller's assistant, tool and system messages are checked for shape only and not trusted; its
+    ``tools`` belong to its frontend and register nothing here.
 
     Raises:
-        MalformedJson: it is no JSON.
-        RejectedRunInput: it breaks a rule; what the table does not name is
-            ``invalid RunAgentInput.<field>``.
+        MalformedJson: It is not JSON.
+        RejectedRunInput: It breaks a rule; faults beyond the table are ``invalid RunAgentInput.<field>``.
     """
     if len(body) > MOST_BYTES:
         raise InputRule.SIZE.broken("body", max_bytes=MOST_BYTES)
@@ -118,7 +117,7 @@ def with_images(request: RunRequest, images: Sequence[ImageRef]) -> RunRequest:
 
 
 def invalid(field: str, error: str = "") -> RejectedRunInput:
-    """A fault that the table has no row for."""
+    """A fault without a row in the table."""
     name = f"RunAgentInput.{field}" if field else "RunAgentInput"
     more = {"error": error} if error else {}
     return RejectedRunInput(f"invalid {name}", message_zh=f"{name} 无效", field=field or "body", **more)
@@ -166,11 +165,7 @@ def _messages(value: JsonValue) -> list[dict[str, JsonValue]]:
 
 
 def _text(message: dict[str, JsonValue]) -> str:
-    """All text of a user message.
-
-    Raises:
-        RejectedRunInput: its content is neither text nor a list of known blocks.
-    """
+    """All text of a user message; rejects unknown content."""
     content = message.get("content")
     if isinstance(content, str):
         return content

@@ -110,7 +110,7 @@ _ROLES = {"heading": "subtitle", "paragraph": "body", "quote": "quote", "code": 
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """What a card says of itself."""
+    """Texts of a card."""
 
     locale: str
     answer: str
@@ -150,8 +150,8 @@ _CHINESE = _Labels(
 def compile_ui_schema(report: AnswerSummary) -> dict[str, JsonValue]:
     """The card of an answer: title, badge, body, next actions, sources and links.
 
-    Every text becomes a plain text of a known node and is cut to the node's bounds, so that
-    nothing in an answer can make anything else of the card.
+    Every text becomes plain text of a known node, cut to the node's bounds, so nothing in an answer
+    can turn the card into something else.
     """
     words = _CHINESE if report.answer.is_chinese else _ENGLISH
     status = _status(report)
