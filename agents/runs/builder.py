@@ -1,4 +1,4 @@
-"""The builder: makes a run's context and its strategy, for new, recovered and no-op runs."""
+"""Builder of a run's context and strategy, for new, recovered and no-op runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ _PATH = "/reflections"
 
 @dataclass(frozen=True)
 class RunServices:
-    """The optional services that runs use on behalf of their owners; None for none."""
+    """Optional services that runs use on behalf of their owners."""
 
     memories: MemoryService | None = None
     attachments: AttachmentService | None = None
@@ -89,23 +89,21 @@ class RunBuilder:
         return await self.build_resumed(recoverable)
 
     async def build_new(self, run: StartedRun, plan: RunPlan) -> PreparedRun:
-        """Build a run that begins a task."""
         journal = Journal(run.task_id)
         context = await self._build_context(run, plan.request, plan.resources, journal)
         return PreparedRun(run, start_strategy(run.agent_type, context))
 
     def build_noop(self, run: StartedRun, plan: RunPlan, noop: NoOp) -> PreparedRun:
-        """Build a run that has nothing to do."""
         model, limits = plan.resources.model.model, self.limits.standing
         context = RunContext(noop.question, model, state=plan.request.state, limits=limits)
         return PreparedRun(run, start_noop(context, noop.refused))
 
     async def build_resumed(self, recoverable: RecoverableRun) -> PreparedRun:
-        """Build a run that was started before, so that it goes on from where it stood.
+        """Build a run that continues where it stopped.
 
         Raises:
-            AccountDisabled: its owner is switched off.
-            InvalidToken: its owner is gone.
+            AccountDisabled: The owner is disabled.
+            InvalidToken: The owner was deleted.
         """
         run = recoverable.run
         async with self._database.reading() as session:
@@ -171,7 +169,7 @@ class RunBuilder:
     async def bind_tools(
         self, owner_id: str, request: RunRequest, connections: Sequence[ConnectionWithTools] | None = None
     ) -> tuple[tuple[RemoteTool, ...], ToolRules]:
-        """The MCP tools of a run and its tool rules; connections that are gone are left out.
+        """The MCP tools of a run and its tool rules; deleted connections are left out.
 
         Args:
             connections: None to read them.
@@ -228,7 +226,6 @@ class RunBuilder:
             return await read_earlier(session, run, REFLECTING)
 
     async def _vision(self, run: StartedRun, request: RunRequest, model: ChatModel) -> VisionInput:
-        """The images of the question, if the model sees images."""
         image_ids = [image.id for image in request.messages[-1].images] if request.messages else []
         attachments = self.services.attachments
         if not image_ids:
@@ -241,9 +238,9 @@ class RunBuilder:
 
 
 async def read_earlier(session: AsyncSession, run: StartedRun, agent_types: Sequence[str]) -> tuple[str, ...]:
-    """The newest reflections of the thread's earlier tasks, oldest first, read from their logs.
+    """The newest reflections of the thread's earlier tasks, oldest first, from their logs.
 
-    They stay the same as long as a run holds the thread, so that a replay sees the same ones.
+    They can't change while a run holds the thread, so a replay sees the same ones.
     """
     earlier = (
         select(AgentRun.id)

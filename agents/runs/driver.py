@@ -1,4 +1,4 @@
-"""The driver of a run: it reads the strategy, writes the log, keeps the lease and ends the run."""
+"""The driver of a run: reads the strategy, writes the log, keeps the lease and ends the run."""
 
 import asyncio
 import time
@@ -46,7 +46,7 @@ class LogBatch:
     """New events and effects of a run, written together or not at all.
 
     Args:
-        stored: how many effects of the task are stored already.
+        stored: Number of the task's effects in the database.
     """
 
     addition: LogAddition
@@ -57,7 +57,7 @@ class LogBatch:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """The committed log entries, and how many effects are stored now."""
+    """The committed log entries, and the number of stored effects."""
 
     entries: list[LogEntry]
     stored: int
@@ -67,14 +67,14 @@ _QueuedBatch = tuple[LogBatch, asyncio.Future[WriteResult]]
 
 
 class EventWriter:
-    """Group commit of the logs of all runs that one process drives.
+    """Group commit for the logs of all runs that one process drives.
 
-    A commit takes its time however little it holds, and SQLite takes one at a time: what other
-    runs want to write meanwhile goes into the next transaction together.
+    A commit takes the same time however little it holds, and SQLite runs one at a time, so writes
+    that arrive during a commit share the next transaction.
 
     Attributes:
-        lock: Held while rows of several runs are written, so that no two transactions of the
-            process wait for each other's rows.
+        lock: Held while rows of several runs are written, so that transactions of this process don't
+            wait for each other's rows.
     """
 
     def __init__(self, database: Database, driver: str) -> None:
@@ -85,11 +85,11 @@ class EventWriter:
         self._writing: asyncio.Task[None] | None = None
 
     async def write(self, batch: LogBatch) -> WriteResult:
-        """Write a batch, together with those of other runs that wait at the same time.
+        """Write a batch, together with those of other runs that wait.
 
         Raises:
-            LogClosed: the lease on this run does not hold; nothing of it was written.
-            DatabaseUnavailable: it is unknown whether anything was written.
+            LogClosed: The lease does not hold; nothing was written.
+            DatabaseUnavailable: It is unknown whether anything was written.
         """
         written: asyncio.Future[WriteResult] = asyncio.get_running_loop().create_future()
         self._waiting.append((batch, written))
@@ -162,11 +162,7 @@ class EventWriter:
 
 
 class Heartbeat:
-    """Lease renewal and stop signals for all runs that are driven here, in one query for all.
-
-    Args:
-        lock: held while rows of several runs are written.
-    """
+    """Lease renewal and stop signals for all runs driven here, in one query."""
 
     def __init__(self, database: Database, driver: str, lock: asyncio.Lock) -> None:
         self._database = database
@@ -178,7 +174,7 @@ class Heartbeat:
 
     @contextmanager
     def watching(self, run_key: str, stop: _Stop) -> Generator[None]:
-        """Keep the lease on a run; call ``stop``, once, when it has to end or is not ours any more."""
+        """Keep the lease on a run; call ``stop`` once when the run must end or the lease is lost."""
         self._watched[run_key] = stop
         if self._beating is None or self._beating.done():
             self._beating = asyncio.create_task(self._beat())
@@ -223,7 +219,7 @@ class Heartbeat:
 
 
 async def _active_keys(session: AsyncSession, driver: str) -> set[str]:
-    """Keys of a driver's runs that may go on: not over, not asked to stop, account active."""
+    """Keys of a driver's runs that may continue: active, not asked to stop, account enabled."""
     query = (
         select(AgentRun.id)
         .join(User, col(User.id) == col(AgentRun.owner_id))
@@ -238,10 +234,10 @@ async def _active_keys(session: AsyncSession, driver: str) -> set[str]:
 
 
 class DriverContext:
-    """What all drivers of a process share.
+    """State that all drivers of a process share.
 
     Args:
-        publish: called with a run's key and the entries that were committed to its log.
+        publish: Gets a run's key and the entries committed to its log.
     """
 
     def __init__(self, database: Database, name: str, publish: Callable[[str, Sequence[LogEntry]], None]) -> None:
@@ -257,9 +253,9 @@ class PreparedRun:
     """A run with its strategy, ready to be driven.
 
     Args:
-        stored: how many effects of the task are stored already.
-        logged: the run's events so far, when another process wrote them.
-        before: what earlier runs of the task did and none of their messages shows.
+        stored: Number of the task's effects in the database.
+        logged: Earlier events of the run, if another process wrote them.
+        before: Work of the task's earlier runs that is in none of their messages.
     """
 
     run: StartedRun
@@ -270,7 +266,7 @@ class PreparedRun:
 
 
 class RunDriver:
-    """One run from its first event, or from where its last driver left it, to its last."""
+    """Drives one run, new or recovered, to its end."""
 
     def __init__(self, context: DriverContext, prepared: PreparedRun) -> None:
         run = prepared.run
@@ -290,8 +286,8 @@ class RunDriver:
     async def drive(self) -> None:
         """Run to the end, which is one terminal event in the log.
 
-        When the log can't be written or was closed by others the run just stops: whoever closed it
-        wrote the terminal event, or recovery will after the lease has ended.
+        If the log can't be written or was closed by others, the run just stops: whoever closed it wrote
+        the terminal event, or recovery will after the lease has expired.
         """
         try:
             with self._context.heartbeat.watching(self._run.key, self._strategy.stop):
@@ -310,7 +306,7 @@ class RunDriver:
         await self._strategy.stop()
 
     async def hand_over(self) -> None:
-        """Stop driving without ending the run: another process recovers it."""
+        """Stop driving without ending the run, for another process to recover it."""
         self._is_handed_over = True
         await self._strategy.stop()
 
@@ -357,7 +353,7 @@ class RunDriver:
         return entries
 
     async def _close_dangling(self, dangling: DanglingEvents) -> list[WireEvent]:
-        """The end of what the last driver had begun, which its subscribers must not keep."""
+        """Events that end what the last driver left open, which subscribers must not keep."""
         if not dangling.ids:
             return dangling.closing
         fold = await self._fold([*self._left_over, *dangling.closing])

@@ -1,4 +1,4 @@
-"""The end of a run: by its driver, or from outside when that one is gone."""
+"""The end of a run, by its driver or, if that is gone, from outside."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,9 +35,8 @@ class RunOutcome:
     """How a run ended, and what it leaves behind.
 
     Args:
-        usage: its tokens, as far as they are known.
-        waits: whether others must answer calls of it before the work can go on.
-        own_events: the journal's count with the last event.
+        waits: Whether others must answer its calls before the work can go on.
+        own_events: The journal's count including the last event.
     """
 
     status: RunStatus
@@ -53,11 +52,8 @@ async def finish(
 ) -> list[LogEntry]:
     """Write a run's last events, the assistant's messages and the status, and free the thread.
 
-    Returns:
-        The last events in their places of the log.
-
     Raises:
-        LogClosed: it was ended before, or another process drives it; nothing is written.
+        LogClosed: It had ended, or another process drives it; nothing is written.
     """
     run = await _hold(work.session, run_key)
     if run is None or run.lease_owner != driver:
@@ -68,18 +64,18 @@ async def finish(
 async def abort(
     work: UnitOfWork, run_key: str, failure: AgentexError | None, *, if_lost: bool, driver: str | None = None
 ) -> list[LogEntry]:
-    """End a run that its driver does not end; what it had said is kept.
+    """End a run from outside its driver; messages so far are kept.
 
-    One that was asked to stop ends as cancelled, any other with the failure.
+    A run that was asked to stop ends as cancelled, any other with the failure.
 
     Args:
         run_key: ``AgentRun.id``.
-        failure: why it is closed; None where it was stopped.
-        if_lost: only when its lease has ended.
-        driver: only when this one holds it; None for whoever does.
+        failure: None if it was stopped.
+        if_lost: Only if its lease has expired.
+        driver: Only if this driver has the lease; None for any.
 
     Returns:
-        The events that end it; none when there is nothing to close.
+        The final events; empty if there was nothing to end.
     """
     run = await _hold(work.session, run_key)
     if run is None or driver not in {None, run.lease_owner}:
@@ -111,7 +107,7 @@ async def abort(
 
 
 async def _hold(session: AsyncSession, run_key: str) -> AgentRun | None:
-    """The run, if it is running, kept from everybody else until the transaction ends."""
+    """Lock the run's row until the transaction ends; None if it is not running."""
     query = select(AgentRun).where(AgentRun.id == run_key, AgentRun.status == RunStatus.RUNNING.value)
     return (await session.exec(query.with_for_update())).first()
 
@@ -147,16 +143,15 @@ async def _finish(
 
 
 def _milliseconds(run: AgentRun) -> int:
-    """How long a run took that is over."""
     lasted = (run.finished_at or utc_now()) - run.created_at
     return max(0, round(lasted.total_seconds() * 1000))
 
 
 def _messages(run: AgentRun, ending: RunOutcome) -> list[ChatMessage]:
-    """One row per message; what the whole run thought, called and used is on the last one.
+    """One row per message; the last one has the thoughts, calls and usage of the whole run.
 
-    A run that waits without a word leaves the message of its calls, which has no text: who comes
-    again sees what was done and what is asked.
+    A run that waits without text leaves the message of its calls, with empty text, so that returning
+    clients see what was done and asked.
     """
     spoken = ending.transcript.messages
     if ending.waits and not spoken and (asking := ending.transcript.asking) is not None:

@@ -1,4 +1,4 @@
-"""Coming to a thread late: all that a client needs to be where the others are."""
+"""Joining a thread late: bring a client to the current state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from core.json_access import as_object, as_text
 
 @dataclass(frozen=True)
 class JoinPoint:
-    """Where a client stands that has read the prelude.
+    """The position of a client that has read the prelude.
 
     Args:
         run_key: ``AgentRun.id`` of the thread's newest run.
-        after: its last event that the prelude includes.
-        prelude: valid from the first event on; complete, if the run is over.
+        after: Its last event that the prelude includes.
+        prelude: A valid beginning of a stream; complete if the run is over.
     """
 
     run_key: str
@@ -38,10 +38,10 @@ class JoinPoint:
 
 
 async def join(session: AsyncSession, principal: Principal, thread_id: str) -> JoinPoint:
-    """The thread's messages and state, and what of its newest run is open.
+    """The thread's messages and state, and what is open in its newest run.
 
     Raises:
-        SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
+        SessionNotFound: The caller has no such thread, or it has no runs.
     """
     thread = await threads.find_thread(session, principal, thread_id)
     run = None if thread is None else await newest_run(session, thread)
@@ -63,7 +63,7 @@ async def join(session: AsyncSession, principal: Principal, thread_id: str) -> J
 
 
 async def _open_outcome(session: AsyncSession, thread: ChatSession) -> JsonValue:
-    """How the run ended that the thread waits on; later ones may have been refused."""
+    """The outcome of the run that the thread waits on; later runs may have been rejected."""
     if thread.waiting_run_id is None:
         return None
     waiting = await session.get_one(AgentRun, thread.waiting_run_id)
@@ -88,7 +88,7 @@ async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | N
 
 
 def open_events(logged: Sequence[WireEvent]) -> list[WireEvent]:
-    """The events of a log that opened what is still open, in their order."""
+    """The events that opened what is still open, in order."""
     still_open: dict[tuple[str, str], WireEvent] = {}
     for event in logged:
         kind = as_text(event.get("type"))
@@ -101,23 +101,19 @@ def open_events(logged: Sequence[WireEvent]) -> list[WireEvent]:
 
 
 def live_prelude(fold: MessageReducer, logged: Sequence[WireEvent], mapper: AguiEncoder) -> list[WireEvent]:
-    """What brings a client that has nothing to where a live run is.
-
-    Args:
-        fold: of the thread, this run's events included.
-    """
+    """Snapshot events for a client that joins a live run; ``fold`` includes the run's events."""
     return [logged[0], mapper.state(fold.state), mapper.messages(fold.all_messages), *open_events(logged)]
 
 
 def finished_prelude(
     fold: MessageReducer, logged: Sequence[WireEvent], mapper: AguiEncoder, waits_for: JsonValue = None
 ) -> list[WireEvent]:
-    """The thread as it stands after its last run, told as a run of its own.
+    """The thread after its last run, as a run of its own.
 
     Args:
-        fold: of the thread, this run's events included.
-        waits_for: the outcome of the run whose questions are open still; None where none are.
-            A run that ended in an error is told as a success then.
+        fold: Includes the run's events.
+        waits_for: Outcome of the run whose questions are open; None if there are none. A failed run
+            then appears as a success.
     """
     ending: dict[str, JsonValue] = dict(logged[-1])
     if ending["type"] != "RUN_FINISHED":
@@ -137,7 +133,7 @@ async def fold_thread(session: AsyncSession, session_key: str, *, until: str | N
 
     Args:
         session_key: ``ChatSession.id``.
-        until: the run (``AgentRun.id``) before which to end; its question is still included.
+        until: Stop before this run (``AgentRun.id``), but include its question.
     """
     fold = MessageReducer()
     query = select(ChatMessage).where(ChatMessage.session_id == session_key, ChatMessage.role == "user")

@@ -19,13 +19,10 @@ _COUNTED = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_pr
 
 
 async def write(session: AsyncSession, task_id: str, effects: Sequence[Effect], *, stored: int) -> int:
-    """Store what a journal learned, in the transaction of the events that tell it.
-
-    Args:
-        effects: new ones, and old ones in a new status.
+    """Store new effects and new statuses, in the transaction of their events.
 
     Returns:
-        How many are stored now.
+        The number of stored effects.
     """
     rows = [
         {
@@ -65,7 +62,7 @@ async def read(session: AsyncSession, task_id: str) -> list[Effect]:
 
 
 async def read_usage(session: AsyncSession, task_id: str) -> RunUsage:
-    """The tokens of all turns that a task's journal has, whose model is not named."""
+    """Tokens of all turns in a task's journal, without the model's name."""
     turns = select(RunEffect.outcome).where(RunEffect.task_id == task_id, col(RunEffect.key).startswith("turn:"))
     total: Counter[str] = Counter()
     is_estimated = False

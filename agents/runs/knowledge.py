@@ -1,4 +1,4 @@
-"""The agents' search: the same one as the test page, bound to what the caller may see."""
+"""The agents' search: the same as on the test page, limited to what the caller may see."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,18 +22,14 @@ from kb_service.visibility import UserViewer
 
 @dataclass(frozen=True)
 class RetrievalRecorder:
-    """Keeps the retrievals of one run."""
+    """Stores the retrievals of one run."""
 
     database: Database
     user_id: str
     run_key: str
 
     async def record(self, result: SearchResult) -> str:
-        """Keep a retrieval and give the id by which it can be looked at and replayed.
-
-        Raises:
-            DatabaseUnavailable: it could not be kept.
-        """
+        """Store a retrieval and return the id for inspecting and replaying it."""
         async with unit_of_work(self.database) as work:
             record = await retrieval_log.save(work, self.user_id, result, run_id=self.run_key)
         return record.id
@@ -43,8 +39,7 @@ class KnowledgeBaseRetriever:
     """Searches the knowledge bases of one run.
 
     Args:
-        knowledge_bases: those that the caller passed the gate for.
-        recorder: keeps what was asked and found.
+        knowledge_bases: Already checked for the caller.
     """
 
     def __init__(
@@ -55,19 +50,6 @@ class KnowledgeBaseRetriever:
         self._recorder = recorder
 
     async def retrieve(self, query: str, *, top_k: int) -> RetrievedPassages:
-        """The best passages, best first, the id of this retrieval, and what it went on without.
-
-        Raises:
-            KnowledgeBaseNotFound: the run's owner may search none of them any more.
-            EmptyQuery: nothing to search for.
-            QueryTooLong: more characters than the limit.
-            VectorIndexUnavailable: the index did not answer.
-            EngineUnavailable: the encoder did not answer.
-            EmbeddingModelNotServed: none can be searched: the model is not there any more.
-            EmbeddingModelUnusable: none can be searched: the engine could not load the model.
-            EmbeddingsUnavailable: none can be searched: the endpoint gave no usable answer.
-            DatabaseUnavailable: the database did not answer.
-        """
         recorder, rows = self._recorder, self._knowledge_bases
         rows = await recheck_access(recorder.database, recorder.user_id, rows)
         request = self._searcher.resolve(rows, query, top_k=top_k)
@@ -92,12 +74,7 @@ def _joined(parts: Sequence[ContextPart]) -> str:
 
 
 def to_passage(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 0.0) -> Passage:
-    """The chunk as a passage, without hidden characters.
-
-    Args:
-        chunk: with its place in the document.
-        score: of the search that found it; 0 where nothing was searched.
-    """
+    """The chunk as a passage, without hidden characters; ``score`` is 0 if nothing was searched."""
     return Passage(
         chunk_id=chunk.id,
         document_id=chunk.document_id,
@@ -114,11 +91,7 @@ def to_passage(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 
 
 
 class KnowledgeBaseReader:
-    """Reads what searches of the same knowledge bases may show.
-
-    Args:
-        knowledge_bases: those that the caller passed the gate for.
-    """
+    """Reads documents of the knowledge bases of one run, already checked for the caller."""
 
     def __init__(self, database: Database, knowledge_bases: Sequence[KnowledgeBase], user_id: str) -> None:
         self._database = database
@@ -129,9 +102,8 @@ class KnowledgeBaseReader:
         """A part of a document, by its id or its name.
 
         Raises:
-            KnowledgeBaseNotFound: the caller may read none of them any more.
-            DocumentNotFound: no searchable document of these knowledge bases.
-            DatabaseUnavailable: the database did not answer.
+            KnowledgeBaseNotFound: The caller may no longer read any of them.
+            DocumentNotFound: None of them has such a searchable document.
         """
         rows = await recheck_access(self._database, self._user_id, self._knowledge_bases)
         scope = ReadScope([row.id for row in rows], UserViewer(self._user_id))
@@ -142,17 +114,13 @@ class KnowledgeBaseReader:
 
 
 async def recheck_access(database: Database, owner_id: str, rows: Sequence[KnowledgeBase]) -> Sequence[KnowledgeBase]:
-    """Those of a run's knowledge bases that its owner may search at this moment, as they are now.
-
-    Args:
-        rows: those that the run began with.
+    """Current rows of a run's knowledge bases that its owner may still search.
 
     Raises:
-        KnowledgeBaseNotFound: none is left.
-        PermissionDenied: the owner may read none at all any more.
-        AccountDisabled: the owner is switched off.
-        InvalidToken: the owner is gone.
-        DatabaseUnavailable: the database did not answer.
+        KnowledgeBaseNotFound: None is left.
+        PermissionDenied: The owner may no longer read any.
+        AccountDisabled: The owner is disabled.
+        InvalidToken: The owner was deleted.
     """
     async with database.reading() as session:
         owner = await principal_for_user(session, owner_id)

@@ -1,4 +1,4 @@
-"""Runs whose process is gone: taken up by another one, from where they stood."""
+"""Recovery of runs whose process is gone, by another process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,15 +27,14 @@ _REQUESTS = TypeAdapter(RunRequest)
 
 @dataclass(frozen=True)
 class RecoverableRun:
-    """A run with all that is needed to go on with it.
+    """A run with everything needed to continue it.
 
     Args:
-        run: now driven by who took it up.
-        request: what was asked when its task began.
-        own_events: the journal's count with the last of them.
-        answered: keys of finished tool calls whose result no event of the task has told yet.
-        model: that which answered when the run began.
-        before: what earlier runs of the task did and no message of theirs tells.
+        request: Of the task's first run.
+        own_events: The journal's count including the last event.
+        answered: Keys of finished tool calls whose result is in no event yet.
+        model: The model that answered at the start.
+        before: Work of the task's earlier runs that is in none of their messages.
     """
 
     run: StartedRun
@@ -50,25 +49,25 @@ class RecoverableRun:
 
     @property
     def had_skills(self) -> bool:
-        """Whether it works by skills, or a skill waits to be loaded, whatever became of them."""
+        """Whether it uses skills, or one waits to be loaded, even if they are gone now."""
         return any(effect.outcome.keys() & {"skill", "skill_note"} for effect in self.past)
 
 
 async def find_lost(session: AsyncSession) -> Sequence[str]:
-    """Keys of the runs whose driver gave no sign of life until its lease ended."""
+    """Keys of the running runs whose lease has expired."""
     now = await database_now(session)
     query = select(AgentRun.id).where(AgentRun.status == RunStatus.RUNNING.value, col(AgentRun.lease_until) < now)
     return (await session.exec(query)).all()
 
 
 async def acquire(work: UnitOfWork, run_key: str, *, driver: str, seconds: float) -> bool:
-    """Take the lease on a run that its driver lost, if it can be gone on with.
+    """Take over the lease of a lost run.
 
-    Not one that was asked to stop, that is older than its journal, or that was taken up so often
-    that it may be what ends its drivers.
+    Refuses a run that was asked to stop, is older than its journal, or was taken over so often that
+    it may be the cause of its drivers' end.
 
     Returns:
-        False when it is to be closed, or another process was quicker.
+        False if the run should be closed, or another process was quicker.
     """
     now = await database_now(work.session)
     statement = (

@@ -1,4 +1,4 @@
-"""What a thread waits for, and what a run that answers it makes of that."""
+"""Open interrupts of a thread, and the run that answers them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ class OpenInterrupts:
     """A task that waits on a thread.
 
     Args:
-        run: the one that ended with it.
-        interrupts: what people are asked, by id.
-        client_calls: ids of calls that the caller's frontend makes.
+        run: The run that ended with it.
+        interrupts: Questions to people, by id.
+        client_calls: Ids of calls in the caller's frontend.
     """
 
     run: AgentRun
@@ -47,18 +47,18 @@ class OpenInterrupts:
 
     @property
     def model(self) -> ModelRef:
-        """That which answered until now."""
+        """The model that answered until now."""
         return ModelRef(self.run.model_id, self.run.model)
 
 
 @dataclass(frozen=True)
 class Resume:
-    """A task with answers to all that it waited for.
+    """A task with answers to everything that it waited for.
 
     Args:
-        changes: what the answers make of the task's journal.
-        own_events: the journal's count: events of the strategy that come again before new ones.
-        told: per interrupt id, the status and what was said.
+        changes: The answers as journal effects.
+        own_events: The journal's count of repeated events of the strategy.
+        answered: Status and payload per interrupt id.
     """
 
     waiting: OpenInterrupts
@@ -69,21 +69,16 @@ class Resume:
 
 @dataclass(frozen=True)
 class NoOp:
-    """There is nothing to go on with.
-
-    Args:
-        refused: why, if that is an error.
-        question: in whose language it is told.
-    """
+    """A run with nothing to do; ``refused`` makes it an error, in the language of ``question``."""
 
     refused: AgentexError | None = None
     question: str = ""
 
 
 class RejectPolicy(Enum):
-    """What becomes of a request that does not fit what its thread waits for.
+    """How a request that does not fit its thread's interrupts is rejected.
 
-    An error is raised. A run is one that ends in the error, and leaves all as it is.
+    Either by raising an error, or by a run that ends in the error and changes nothing else.
     """
 
     ERROR = "an error"
@@ -91,20 +86,20 @@ class RejectPolicy(Enum):
     RUN = "a run"
 
     def of_answers(self, refused: AgentexError) -> NoOp:
-        """Answers that can't be used."""
+        """The rejection of unusable answers."""
         if self is RejectPolicy.ERROR:
             raise refused
         return NoOp(refused)
 
     def of_question(self, refused: AgentexError) -> NoOp:
-        """A question where answers are waited for."""
+        """The rejection of a question while answers are required."""
         if self is not RejectPolicy.RUN:
             raise refused
         return NoOp(refused)
 
 
 async def find_open_interrupts(session: AsyncSession, thread: ChatSession | None) -> OpenInterrupts | None:
-    """What a thread waits for, if it waits."""
+    """The open interrupts of a thread, if it waits."""
     if thread is None or thread.waiting_run_id is None:
         return None
     run = await session.get(AgentRun, thread.waiting_run_id)
@@ -121,17 +116,17 @@ async def find_open_interrupts(session: AsyncSession, thread: ChatSession | None
 async def decide(
     session: AsyncSession, thread: ChatSession | None, request: RunRequest, refusal: RejectPolicy
 ) -> Resume | NoOp | None:
-    """What a request means for what its thread waits for.
+    """Decide how a request relates to its thread's open interrupts.
 
     Returns:
-        None for a question of its own; what waited for a frontend is then given up.
+        None for a new question; calls that waited for a frontend are then given up.
 
     Raises:
-        InterruptsOpen: it neither answers nor cancels what people are asked, and ``refusal`` makes
-            that an error, as it may do with what follows.
-        InterruptNotOpen: it answers what nobody asks.
-        InterruptAnswered: it answers again, otherwise.
-        InterruptAnswerInvalid: an answer does not fit its question.
+        InterruptsOpen: It neither answers nor cancels the open questions. This and the errors
+            below are raised only if ``refusal`` says so.
+        InterruptNotOpen: It answers an interrupt that is not open.
+        InterruptAnswered: It gives a different answer to an answered interrupt.
+        InterruptAnswerInvalid: An answer does not fit its question.
     """
     waiting = await find_open_interrupts(session, thread)
     if waiting is None:
@@ -154,7 +149,7 @@ async def decide(
 async def _late(
     session: AsyncSession, thread: ChatSession | None, answers: Sequence[InterruptAnswer]
 ) -> AgentexError | None:
-    """What is wrong with answers to what is open no more; said before in the same way, nothing."""
+    """The fault of answers to closed interrupts; repeating the same answer is no fault."""
     rows = await _interrupts_of(session, thread, [answer.interrupt_id for answer in answers])
     for answer in answers:
         row = rows.get(answer.interrupt_id)
@@ -170,7 +165,7 @@ async def _late(
 async def _interrupts_of(
     session: AsyncSession, thread: ChatSession | None, interrupt_ids: Sequence[str]
 ) -> dict[str, RunInterrupt]:
-    """What runs of the thread asked people, of these ids."""
+    """Interrupts of the thread's runs, by id."""
     if thread is None:
         return {}
     query = (
@@ -184,7 +179,7 @@ async def _interrupts_of(
 def _said_by_message(
     waiting: OpenInterrupts, results: dict[str, ToolMessage], answers: Sequence[InterruptAnswer]
 ) -> list[InterruptAnswer]:
-    """Tool messages that answer a question to a person (seed 001), as answers."""
+    """Tool messages that answer a question (docs/reference/ag-ui-endpoint.md, section "Human in the loop")."""
     answered = {answer.interrupt_id for answer in answers}
     found_answers: list[InterruptAnswer] = []
     for row in waiting.interrupts.values():
@@ -220,7 +215,7 @@ async def _continue(
 
 
 def _result_of(call_id: str, waiting: OpenInterrupts, results: dict[str, ToolMessage]) -> str:
-    """What the caller's frontend says of its call; never nothing, which would be no result."""
+    """The frontend's result of a call; never empty, which would mean no result."""
     message = results.get(call_id)
     if message is None:
         return NO_RESULT
@@ -241,7 +236,7 @@ def _answered(row: RunInterrupt, answer: InterruptAnswer) -> ApprovalResult:
 
 
 def _answered_journal(waiting: OpenInterrupts, answers: dict[str, ApprovalResult]) -> Journal:
-    """The journal of the task with the answers, by call id, in it."""
+    """The task's journal with the answers by call id."""
     journal = Journal(waiting.run.task_id, waiting.past, own_events=waiting.run.own_events)
     for call_id, answered in answers.items():
         outcome: dict[str, JsonValue] = {"content": answered.content, "ran": True}
@@ -256,7 +251,7 @@ def _answered_journal(waiting: OpenInterrupts, answers: dict[str, ApprovalResult
 
 
 async def apply(work: UnitOfWork, continuation: Resume) -> None:
-    """Write the answers down, in the transaction that takes the thread for the run that goes on."""
+    """Store the answers, in the transaction that takes the thread for the new run."""
     waiting = continuation.waiting
     stored = len(waiting.past)
     await journal_store.write(work.session, waiting.run.task_id, continuation.changes, stored=stored)

@@ -36,11 +36,11 @@ _STOP_POLL_SECONDS = 0.02
 
 
 class RunService:
-    """Runs that live apart from the requests that asked for them.
+    """Runs that are independent of the requests that started them.
 
     Args:
-        subscribers: of all runs, in this process.
-        checks: whether every stream is checked as it goes out; faults are logged.
+        subscribers: Of all runs, in this process.
+        checks: Whether outgoing streams are verified; faults are logged.
     """
 
     def __init__(
@@ -66,26 +66,22 @@ class RunService:
         """Start a run; it goes on whether or not anybody follows it.
 
         Args:
-            request: a question, or answers to interrupts.
-            reject: what becomes of a request that does not fit the thread's open interrupts.
+            request: A question, or answers to interrupts.
+            reject: What becomes of a request that does not fit the thread's open interrupts.
 
         Returns:
             The key by which it is followed.
 
         Raises:
-            UnknownAgentType: no such strategy.
-            InvalidRunInput: an option that can't be met.
-            KnowledgeBaseNotFound, McpConnectionNotFound: not there for the caller.
-            ModelNotFound, InvalidLink: the model of the task, or an image, is gone.
-            PermissionDenied: it names what the caller may not look at.
-            SessionNotFound: the thread is somebody else's.
-            RunIdTaken: the run id was used before.
-            ThreadBusy: another run holds the thread.
-            SessionArchived: the thread is in the archive.
-            SessionsFull: the caller may have no more threads.
-            InterruptsOpen: the thread waits for answers, and this gives none.
-            InterruptNotOpen, InterruptAnswered, InterruptAnswerInvalid: an answer can't be used.
-            ShuttingDown: this process takes no new runs.
+            InvalidRunInput: An option that can't be met.
+            ModelNotFound, InvalidLink: The task's model, or an image, is gone.
+            RunIdTaken: The run id was used before.
+            ThreadBusy: Another run holds the thread.
+            SessionArchived: The thread is archived.
+            SessionsFull: The caller may have no more threads.
+            InterruptsOpen: The thread waits for answers, and this gives none.
+            InterruptNotOpen, InterruptAnswered, InterruptAnswerInvalid: An answer can't be used.
+            ShuttingDown: This process takes no new runs.
         """
         if self._is_draining:
             raise ShuttingDown
@@ -115,7 +111,6 @@ class RunService:
         return run
 
     def _spawn(self, run: StartedRun, prepare: Callable[[], Awaitable[PreparedRun]]) -> None:
-        """Drive a started run in a task of its own."""
         task = asyncio.create_task(self._prepare_and_drive(run, prepare))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -146,7 +141,7 @@ class RunService:
             self._subscribers.release(run.key)
 
     async def _prepare(self, run: StartedRun, prepare: Callable[[], Awaitable[PreparedRun]]) -> PreparedRun | None:
-        """Prepare a run; None where it was stopped before that was done."""
+        """Prepare a run; None if it was stopped before that was done."""
         preparing = asyncio.ensure_future(prepare())
 
         async def give_up() -> None:
@@ -167,11 +162,11 @@ class RunService:
         return check_stream(self._database, run_key, after, followed) if self._checks else followed
 
     async def find(self, principal: Principal, run_id: str, *, after: int = 0) -> str:
-        """The key by which one of the caller's runs is followed from an event on.
+        """The key for following one of the caller's runs after an event.
 
         Raises:
-            RunNotFound: the caller has none of this id.
-            InvalidCursor: the run has no such event.
+            RunNotFound: The caller has no such run.
+            InvalidCursor: The run has no such event.
         """
         async with self._database.reading() as session:
             run = await store.get(session, principal, run_id)
@@ -180,10 +175,10 @@ class RunService:
         return run.id
 
     async def join(self, principal: Principal, thread_id: str) -> JoinPoint:
-        """What a late client needs first; the rest is read with ``follow``.
+        """The prelude for a late client, which then reads on with ``follow``.
 
         Raises:
-            SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
+            SessionNotFound: The caller has no such thread, or it has no runs.
         """
         async with self._database.reading() as session:
             joined = await join.join(session, principal, thread_id)
@@ -195,10 +190,7 @@ class RunService:
         """Stop one of the caller's runs within two seconds, wherever it is driven.
 
         Returns:
-            True when it was stopped by this; False when it was over already.
-
-        Raises:
-            RunNotFound: the caller has none of this id.
+            False if it was already over.
         """
         clock = asyncio.get_running_loop()
         deadline = clock.time() + _STOP_SECONDS
@@ -226,7 +218,7 @@ class RunService:
         return run.status == RunStatus.CANCELLED
 
     async def recover_lost(self) -> int:
-        """Go on with runs whose process is gone, or abort them; returns their number."""
+        """Recover or abort runs whose process is gone; returns their number."""
         if self._is_draining:
             return 0
         async with self._database.reading() as session:
@@ -273,7 +265,7 @@ class RunService:
     async def _abort(
         self, run_key: str, failure: AgentexError | None, *, if_lost: bool, driver: str | None = None
     ) -> bool:
-        """Abort a run from outside of its driver; without a failure it was stopped."""
+        """Abort a run from outside its driver; without a failure it was stopped."""
         async with unit_of_work(self._database) as work:
             closed = await finish.abort(work, run_key, failure, if_lost=if_lost, driver=driver)
         if closed:
@@ -300,6 +292,6 @@ class RunService:
 
 
 def _unreadable(run_key: str, error: Exception) -> RunLost:
-    """The failure of a run that another version wrote in a form that this one can't read."""
+    """The failure of a run that this version can't read."""
     log.warning("run.unreadable", run_key=run_key, error=type(error).__name__)
     return RunLost()

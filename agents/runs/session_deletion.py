@@ -1,4 +1,4 @@
-"""Delete a session while a run may hold it: the run is stopped first."""
+"""Deletion of a session, whose run is stopped first."""
 
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -20,12 +20,11 @@ async def delete_session(database: Database, runs: RunService, principal: Princi
     """Stop the run that holds one of the caller's sessions, then delete the session.
 
     Args:
-        runs: what stops its run, wherever that is driven.
-        session_id: its id or its thread id.
+        session_id: Session id or thread id.
 
     Raises:
-        SessionNotFound: the caller has none of this id.
-        ThreadBusy: run after run began on it.
+        SessionNotFound: The caller has no such session.
+        ThreadBusy: New runs kept starting on it.
     """
     for _ in range(_ATTEMPTS):
         async with database.reading() as session:
@@ -47,6 +46,5 @@ async def delete_session(database: Database, runs: RunService, principal: Princi
 
 
 async def _active_run(session: AsyncSession, row: ChatSession) -> str | None:
-    """The caller's id of the run that holds a session."""
     query = select(AgentRun.run_id).where(AgentRun.id == row.active_run_id)
     return (await session.exec(query)).first()

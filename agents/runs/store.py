@@ -1,4 +1,4 @@
-"""The rows of a run that begins or lives; ``endings`` has those of its end."""
+"""Rows of starting and running runs; ``finish`` has those of their end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,10 +38,10 @@ class StartedRun:
 
     Args:
         key: ``AgentRun.id``.
-        task_id: of the run whose journal it goes on with; its own if it began one.
+        task_id: The run whose journal it continues; itself if it began the task.
         session_key: ``ChatSession.id``.
-        thread_id: the id by which the caller named the thread.
-        history: earlier messages of the thread, oldest first.
+        thread_id: The caller's name of the thread.
+        history: Earlier messages of the thread, oldest first.
     """
 
     key: str
@@ -59,17 +59,17 @@ async def start(work: UnitOfWork, principal: Principal, plan: RunPlan, *, rechec
     """Write the run, take its thread and store the new user messages.
 
     Args:
-        recheck: look up the thread and the run's id again, which may have changed since planning.
+        recheck: Read the thread and the run's id again, which may have changed since planning.
 
     Raises:
-        RunIdTaken: the caller used this run id before.
-        ThreadBusy: another run holds the thread, or it was deleted while it was answered.
-        SessionArchived: its owner put it into the archive.
-        SessionNotFound: the thread is somebody else's session.
-        InvalidRunInput: the question has the id of another message.
-        InvalidLink: an image of the question is gone.
-        SessionsFull: its owner may have no more threads.
-        IntegrityError: another request made the same run or thread at this moment.
+        RunIdTaken: The caller used this run id before.
+        ThreadBusy: Another run holds the thread, or it was deleted meanwhile.
+        SessionArchived: The thread is archived.
+        SessionNotFound: The thread is another user's session.
+        InvalidRunInput: The question has the id of another message.
+        InvalidLink: An image of the question is gone.
+        SessionsFull: The owner may have no more threads.
+        IntegrityError: Another request created the same run or thread at this moment.
     """
     session, request = work.session, plan.request
     thread_key = plan.thread_key
@@ -101,7 +101,7 @@ async def start(work: UnitOfWork, principal: Principal, plan: RunPlan, *, rechec
 
 
 async def _find_thread_again(session: AsyncSession, principal: Principal, request: RunRequest) -> str | None:
-    """The thread of a request, whose run id must be free."""
+    """The thread of a request; the run id must be unused."""
     query = select(AgentRun.id).where(AgentRun.owner_id == principal.user_id, AgentRun.run_id == request.run_id)
     if (await session.exec(query)).first() is not None:
         raise RunIdTaken(run_id=request.run_id)
@@ -110,7 +110,7 @@ async def _find_thread_again(session: AsyncSession, principal: Principal, reques
 
 
 async def _start_thread(work: UnitOfWork, principal: Principal, plan: RunPlan) -> StartedRun:
-    """Start a run on a new thread: nobody else knows it, so nothing has to be read."""
+    """Start a run on a new thread, which nobody else knows, so nothing has to be read."""
     request = plan.request
     await check_quota(work.session, principal.user_id, most=plan.most_sessions)
     messages = request.messages
@@ -157,11 +157,7 @@ async def _add_run(work: UnitOfWork, run: AgentRun, plan: RunPlan) -> None:
 
 
 async def load_started(session: AsyncSession, run: AgentRun, request: RunRequest) -> StartedRun:
-    """A run that began before, as it was then.
-
-    Args:
-        request: what was asked when its task began.
-    """
+    """A run as it was started; ``request`` is that of its task."""
     history = await _read_history(session, run.session_id, request)
     return _started(run, request.thread_id, history.before)
 
@@ -194,10 +190,10 @@ def _row(message: UserMessage, run: AgentRun, position: int = 0) -> ChatMessage:
 
 
 async def _use_images(session: AsyncSession, run: AgentRun, messages: Sequence[UserMessage]) -> None:
-    """Give the messages' images to the thread, with which they go.
+    """Assign the messages' images to the thread, which deletes them with itself.
 
     Raises:
-        InvalidLink: one of them is no more.
+        InvalidLink: An image is gone.
     """
     ids = {image.id for message in messages for image in message.images}
     if not ids:
@@ -210,17 +206,17 @@ async def _use_images(session: AsyncSession, run: AgentRun, messages: Sequence[U
 
 @dataclass(frozen=True)
 class _History:
-    """What stands before the question, and which of the caller's messages are new."""
+    """Messages before the question, and the caller's messages that are new."""
 
     before: tuple[ModelMessage, ...]
     new: tuple[UserMessage, ...]
 
 
 async def _read_history(session: AsyncSession, session_key: str, request: RunRequest) -> _History:
-    """The server's own record; of the caller's messages it lacks it takes the user's.
+    """The stored history, completed by the caller's user messages that it lacks.
 
     Raises:
-        InvalidRunInput: the question has the id of another message.
+        InvalidRunInput: The question has the id of another message.
     """
     *earlier, question = request.messages
     query = select(ChatMessage).where(ChatMessage.session_id == session_key)
@@ -247,7 +243,7 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
 
 
 async def _known_ids(session: AsyncSession, session_key: str, messages: Sequence[UserMessage]) -> set[str]:
-    """Which of the messages are stored already; clients send all of a thread or none."""
+    """Ids that are stored already; clients send all of a thread or nothing."""
     if not messages:
         return set()
     ids = select(ChatMessage.message_id).where(ChatMessage.session_id == session_key)
@@ -257,11 +253,7 @@ async def _known_ids(session: AsyncSession, session_key: str, messages: Sequence
 
 
 async def get(session: AsyncSession, principal: Principal, run_id: str) -> AgentRun:
-    """Load one of the caller's runs by the caller's id of it.
-
-    Raises:
-        RunNotFound: the caller has none of this id.
-    """
+    """Load one of the caller's runs by the caller's id."""
     query = select(AgentRun).where(AgentRun.owner_id == principal.user_id, AgentRun.run_id == run_id)
     run = (await session.exec(query)).first()
     if run is None:
@@ -270,18 +262,14 @@ async def get(session: AsyncSession, principal: Principal, run_id: str) -> Agent
 
 
 async def is_read(session: AsyncSession, run_key: str, *, up_to: int) -> bool:
-    """Whether nothing follows a sequence number any more: the run is over, or deleted."""
+    """Whether a run has no more events after a sequence number: it is over or deleted."""
     query = select(AgentRun.status, AgentRun.last_seq).where(AgentRun.id == run_key)
     row = (await session.exec(query)).first()
     return row is None or (row[0] != RunStatus.RUNNING and row[1] <= up_to)
 
 
 async def request_stop(work: UnitOfWork, run_key: str) -> bool:
-    """Ask whoever drives the run to stop it.
-
-    Returns:
-        False when it is over already.
-    """
+    """Ask the run's driver to stop it; False if it is already over."""
     statement = (
         update(AgentRun)
         .where(col(AgentRun.id) == run_key, col(AgentRun.status) == RunStatus.RUNNING.value)
@@ -291,7 +279,7 @@ async def request_stop(work: UnitOfWork, run_key: str) -> bool:
 
 
 async def renew(work: UnitOfWork, run_keys: Sequence[str], *, driver: str, seconds: float) -> None:
-    """Keep the leases on those of some runs that still are this driver's and not over."""
+    """Renew the leases of those runs that are active and still this driver's."""
     until = await database_now(work.session) + timedelta(seconds=seconds)
     for start in range(0, len(run_keys), _AT_ONCE):
         statement = (
@@ -308,7 +296,7 @@ async def renew(work: UnitOfWork, run_keys: Sequence[str], *, driver: str, secon
 
 
 async def release(work: UnitOfWork, run: StartedRun) -> None:
-    """Give the lease back before its end, so that another process takes the run up at once."""
+    """Give up the lease early, so that another process takes over at once."""
     statement = (
         update(AgentRun)
         .where(

@@ -1,4 +1,4 @@
-"""Readers of this process that follow runs, and the sources they get events from."""
+"""Readers that follow runs in this process, and their sources of events."""
 
 import asyncio
 from collections import deque
@@ -29,12 +29,12 @@ _RUNS_PER_LOOK = 500
 
 
 class EventBuffer:
-    """The newest events of one run, as far as this process has seen them.
+    """The newest events of one run that this process has seen.
 
     Attributes:
         last_seq: Number of the newest known event, 0 for none.
         is_live: Whether the run is driven here, so that every event is published at once.
-        invalidations: Counts the occasions to read the log itself.
+        invalidations: Number of requests to read the log itself.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class EventBuffer:
         self.last_seq = max(self.last_seq, last_seq)
 
     def close(self) -> None:
-        """Expect no more: the run is not driven here any more."""
+        """Expect no more events: the run is no longer driven here."""
         self.is_live = False
         self.invalidate()
 
@@ -67,12 +67,11 @@ class EventBuffer:
         self._wake()
 
     def invalidate(self) -> None:
-        """Make every reader look into the log."""
         self.invalidations += 1
         self._wake()
 
     def entries_after(self, after: int) -> list[LogEntry] | None:
-        """The events after a number; None when some of them are in the log only."""
+        """The events after a number; None if the log must be read."""
         if after >= self.last_seq:
             return []
         if not self._entries or self._entries[0].seq > after + 1:
@@ -80,7 +79,7 @@ class EventBuffer:
         return list(islice(self._entries, after + 1 - self._entries[0].seq, None))
 
     async def wait_for_change(self, seconds: float) -> bool:
-        """Wait for the next event or invalidation; False when it did not come in time."""
+        """Wait for the next event or invalidation; False on timeout."""
         # Thousands wait here: an event plus a timeout would take more memory than this future.
         clock = asyncio.get_running_loop()
         waiting: asyncio.Future[bool] = clock.create_future()
@@ -103,7 +102,7 @@ def _answer(waiting: asyncio.Future[bool], outcome: bool) -> None:
 
 
 class LogCursor:
-    """One reader's position in a run's log: new events come from memory, old ones from SQL."""
+    """A reader's position in a run's log: new events come from memory, old ones from SQL."""
 
     def __init__(self, database: Database, run_key: str, buffer: EventBuffer, after: int) -> None:
         self._database = database
@@ -116,11 +115,10 @@ class LogCursor:
 
     @property
     def is_behind(self) -> bool:
-        """Whether there is something to read or to look up."""
         return self._buffer.last_seq > self._after or self._looked != self._buffer.invalidations
 
     async def read(self) -> list[LogEntry]:
-        """The next events, empty when there are none now; sets ``is_over`` after the last."""
+        """The next events, empty if there are none now; sets ``is_over`` after the last."""
         entries = self._buffer.entries_after(self._after)
         if entries is None or (not entries and self._looked != self._buffer.invalidations):
             entries = await self._look()
@@ -148,11 +146,11 @@ class LogCursor:
 class Subscribers:
     """The events of runs for any number of readers.
 
-    Runs that are driven here publish their events directly. Those of runs that other processes
-    drive come through Redis, if configured, or from one SQL query for all of them.
+    Runs driven here publish their events directly. Events of other processes' runs come through Redis,
+    if configured, or from one SQL query for all of them.
 
     Args:
-        broadcaster: connects the processes; None where there is only one.
+        broadcaster: Connects the processes; None if there is only one.
     """
 
     def __init__(self, database: Database, broadcaster: EventBroadcaster | None = None) -> None:
@@ -167,7 +165,7 @@ class Subscribers:
         self._is_closed = False
 
     def open(self, run_key: str, *, last_seq: int = 0) -> None:
-        """Announce that a run is driven here: its events after a number will be published."""
+        """Start publishing: a run is driven here, with events after ``last_seq``."""
         buffer = self._live[run_key] = self._buffers.setdefault(run_key, EventBuffer())
         buffer.open(last_seq)
 
@@ -176,7 +174,7 @@ class Subscribers:
         return run_key in self._live
 
     def release(self, run_key: str) -> None:
-        """Announce that a run is not driven here any more."""
+        """Stop publishing: a run is no longer driven here."""
         if (buffer := self._live.pop(run_key, None)) is not None:
             buffer.close()
 
@@ -192,8 +190,8 @@ class Subscribers:
     async def follow(self, run_key: str, *, after: int = 0) -> AsyncGenerator[list[LogEntry]]:
         """The log of a run after a sequence number, to its terminal event.
 
-        Yields an empty list when nothing happened for a while, so that the reader can check its
-        connection. Ends early when the run is deleted or handed over to another process.
+        Yields an empty list if nothing happens for a while, so that the reader can check its connection.
+        Ends early if the run is deleted or handed over to another process.
         """
         buffer = self._buffers.setdefault(run_key, EventBuffer())
         cursor = LogCursor(self._database, run_key, buffer, after)
@@ -210,7 +208,7 @@ class Subscribers:
                 yield []
 
     async def close(self) -> None:
-        """End the readers once they are up to date, and the tasks beside them."""
+        """End the readers once they are up to date, and the background tasks."""
         self._is_closed = True
         for buffer in list(self._buffers.values()):
             buffer.invalidate()
@@ -223,7 +221,7 @@ class Subscribers:
             await self._broadcaster.close()
 
     async def _watch(self, run_key: str) -> None:
-        """Make sure that events of a run that is driven elsewhere arrive."""
+        """Make events of a run that is driven elsewhere arrive."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
         if self._broadcaster is None:
@@ -248,7 +246,7 @@ class Subscribers:
             buffer.add(entries)
 
     async def _look(self) -> None:
-        """Look up all followed runs that are driven elsewhere, as long as there are any."""
+        """Poll all followed runs that are driven elsewhere, until there are none."""
         while self._elsewhere():
             is_helped = self._broadcaster is not None and self._broadcaster.is_receiving
             await asyncio.sleep(_LOOK_BESIDE_SECONDS if is_helped else _LOOK_SECONDS)
