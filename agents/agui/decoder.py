@@ -49,11 +49,11 @@ _SNAKE_KEYS = {
 def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str(uuid4())) -> RunRequest:
     """Validate the body of a run.
 
-    Both spellings are read; ``thread_id`` in the body decides for snake_case answers. Missing
-    thread and run ids are made. 0.x shapes are upgraded first.
+    Both spellings are read; ``thread_id`` in the body selects snake_case answers. Missing thread and
+    run ids are generated. 0.x shapes are upgraded first.
 
     Raises:
-        InvalidRunInput: With the field and what is wrong with it.
+        InvalidRunInput: With the field and its fault.
     """
     if not isinstance(body, dict):
         raise InvalidRunInput(field="body", error="must be a JSON object")
@@ -96,11 +96,7 @@ def _check_length(field: str, value: object, most: int) -> None:
 
 
 def read_thread_id(body: Mapping[str, JsonValue]) -> str:
-    """The thread that somebody wants to join.
-
-    Raises:
-        InvalidRunInput: the body has none, or one that no thread can have.
-    """
+    """The thread to join; raises ``InvalidRunInput`` for a missing or invalid id."""
     thread_id = body.get("threadId")
     if not isinstance(thread_id, str):
         raise InvalidRunInput(field="threadId", error="must be the id of a thread")
@@ -151,7 +147,7 @@ def _plain(content: str | Sequence[object]) -> str:
 
 
 def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessage, ...]:
-    """The user's own messages; the caller's assistant, tool and system messages are not taken."""
+    """The user's own messages only; the caller's other messages are not trusted."""
     by_id: dict[str, UserMessage] = {}
     last = max((index for index, message in enumerate(agui.messages) if message.role == "user"), default=None)
     if last is None and may_be_none:
@@ -255,7 +251,7 @@ def _optional_object(fields: dict[str, JsonValue], *names: str) -> dict[str, Jso
 
 
 def _refuse_unstorable(body: JsonValue) -> None:
-    """What can't be written down as it came: here it has a field, later it would end the run."""
+    """Reject text that can't be stored: here the field is known, later it would end the run."""
     with suppress(orjson.JSONEncodeError):
         if b"\\u0000" not in orjson.dumps(body):
             return
@@ -265,7 +261,7 @@ def _refuse_unstorable(body: JsonValue) -> None:
 
 
 def _find_fault(body: JsonValue) -> tuple[str, str]:
-    """Where it is and what; the text ``\\u0000``, spelt out, is none."""
+    """Field and fault; a spelt-out ``\\u0000`` is fine."""
     waiting: list[tuple[str, int, JsonValue]] = [("", 0, body)]
     for _ in range(_MOST_LOOKED_AT):
         if not waiting:
@@ -299,7 +295,7 @@ def _fault(value: JsonValue, depth: int) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """No database keeps U+0000, and half a surrogate pair can't be written as UTF-8."""
+    """Whether text can be stored: no U+0000 (databases) and no lone surrogates (UTF-8)."""
     try:
         return b"\x00" not in text.encode()
     except UnicodeEncodeError:
@@ -316,7 +312,7 @@ def upgrade_message_parts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
         fields: A run input with camelCase keys at its top level.
 
     Raises:
-        InvalidRunInput: A binary part that only names an id: nobody can fetch it.
+        InvalidRunInput: A binary part has only an id, which nobody can fetch.
     """
     upgraded: dict[str, JsonValue] = {key: value for key, value in fields.items() if value is not None}
     if isinstance(upgraded.get("messages"), list):

@@ -1,4 +1,4 @@
-"""AG-UI checks of outgoing streams: violations are logged and end no stream."""
+"""AG-UI checks of outgoing streams, which log violations but end no stream."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -19,7 +19,7 @@ log = get_logger(__name__)
 
 
 def check_prelude(run_id: str, prelude: Sequence[WireEvent]) -> None:
-    """Check the events that a reader gets before the log."""
+    """Check the events that precede the log."""
     check = _Check(run_id, Verifier())
     for event in prelude:
         check.see(event)
@@ -31,7 +31,7 @@ async def check_stream(
     """Check entries as part of their thread and pass them on.
 
     Args:
-        after: sequence number of the last event that the reader has.
+        after: Last sequence number that the reader has.
     """
     async with aclosing(followed):
         try:
@@ -47,7 +47,7 @@ async def check_stream(
 
 
 class _Check:
-    """Checks a stream up to its first violation: later ones may follow from it."""
+    """Checks a stream up to its first violation, which may cause later ones."""
 
     def __init__(self, run_id: str, verifier: Verifier | None) -> None:
         self._run_id = run_id

@@ -1,4 +1,4 @@
-"""Plan-and-execute: plan, carry out each step, change the plan where needed, put it together."""
+"""Plan-and-execute: plan, execute each step, replan where needed, synthesise the results."""
 
 import json
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ _LONGEST_TASK = 1000
 
 
 def _step(value: object) -> object:
-    """Models write a step as its sentence alone, too."""
+    """Accept a step given as its sentence alone, as models write it."""
     return {"task": value} if isinstance(value, str) else value
 
 
@@ -60,11 +60,11 @@ class StepOutcome(BaseModel):
 
 @dataclass(slots=True)
 class PlanStep:
-    """One step.
+    """One step of a plan.
 
     Attributes:
-        result: What came of it, with the numbers of its passages.
-        query: Searched for first, where the task alone found nothing.
+        result: Outcome with the numbers of its passages.
+        query: Searched first, after the task alone found nothing.
     """
 
     task: str
@@ -73,17 +73,16 @@ class PlanStep:
     query: str = ""
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The step as the shared state shows it."""
         return {"task": self.task, "status": self.status, "result": self.result}
 
 
 @dataclass(slots=True)
 class Plan:
-    """The plan and how far it got.
+    """The plan and its progress.
 
     Attributes:
-        source: Who made it; ``rules`` when the model gave none that can be read.
-        revision: 1 for the first plan, one more with each change.
+        source: ``rules`` if the model gave no readable plan.
+        revision: From 1, incremented with each change.
     """
 
     source: PlanSource = ""
@@ -92,17 +91,16 @@ class Plan:
 
     @property
     def next_index(self) -> int | None:
-        """The first step that waits."""
+        """The first pending step."""
         waiting = (place for place, planned in enumerate(self.steps) if planned.status == "pending")
         return next(waiting, None)
 
     def replace_rest(self, steps: list[PlanStep]) -> None:
-        """Drop what waits and put other steps in its place."""
+        """Replace the pending steps."""
         self.steps = [planned for planned in self.steps if planned.status != "pending"] + steps
         self.revision += 1
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The plan as the shared state shows it."""
         steps: list[JsonValue] = [planned.to_json() for planned in self.steps]
         return {"source": self.source, "revision": self.revision, "steps": steps}
 
@@ -132,11 +130,10 @@ class PlanExecute(CitedAnswerStrategy):
         self._only_answer = ""
 
     def initial_event(self) -> RunEvent:
-        """The caller's state with room for the plan and what is found."""
         return self.initial_state(plan=self._plan.to_json())
 
     def progress(self) -> dict[str, JsonValue]:
-        """How many steps the plan has, and how many of them are over."""
+        """The number of steps, and of those that ended."""
         statuses = [planned.status for planned in self._plan.steps]
         steps: dict[str, JsonValue] = {
             "done": statuses.count("done"),
@@ -147,12 +144,11 @@ class PlanExecute(CitedAnswerStrategy):
 
     @step
     async def plan(self, event: StartEvent) -> Execute | Synthesise | StopEvent:
-        """Make the plan."""
         return await self.run_step("plan", self._make_plan)
 
     @step
     async def execute(self, event: Execute) -> Execute | Replan | Synthesise | StopEvent:
-        """Carry out the step that is next."""
+        """Execute the next step."""
         return await self.run_step("execute", self._execute)
 
     @step
@@ -162,7 +158,6 @@ class PlanExecute(CitedAnswerStrategy):
 
     @step
     async def synthesise(self, event: Synthesise) -> CheckCitations | StopEvent:
-        """Put the results together into one answer."""
         return await self.run_step("synthesise", self._synthesise)
 
     async def _make_plan(self) -> Execute | Synthesise:
@@ -235,7 +230,7 @@ class PlanExecute(CitedAnswerStrategy):
         return {"question": self.context.question, **self._plan.to_json()}
 
     async def _quote_for(self, current: PlanStep) -> StepOutcome:
-        """A step of the offline model: done when something can be quoted for it."""
+        """Execute a step with the offline model: done if something can be quoted."""
         if current.query:
             self.start_subtask(current.query)
             acted = await self.run_tool_calls(self.search_turn(current.query))
@@ -277,7 +272,7 @@ class PlanExecute(CitedAnswerStrategy):
         return [planned for planned in self._plan.steps if planned.status == "pending"]
 
     def _retried(self) -> list[PlanStep]:
-        """The step that just failed once more, searched for with the words of the whole question."""
+        """The step that just failed, again, with the words of the whole question."""
         failed = [planned for planned in self._plan.steps if planned.status == "failed"][-1:]
         query = surface_text(content_terms(self.standalone))
         return [
@@ -305,7 +300,7 @@ class PlanExecute(CitedAnswerStrategy):
 
 
 def _outcome(worked: SubtaskResult) -> StepOutcome:
-    """What a step came to; a model that does not keep to the format is taken at its word."""
+    """A step's outcome; output that ignores the format counts as the result."""
     if not worked.text:
         return StepOutcome(outcome="failed", result="The step came to no result.")
     try:

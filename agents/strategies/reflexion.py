@@ -42,11 +42,7 @@ class AttemptVerdict(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ScoredAttempt:
-    """One attempt and what was found of it.
-
-    Attributes:
-        score: From 0 to 1.
-    """
+    """One evaluated attempt; ``score`` is from 0 to 1."""
 
     draft: str
     score: float
@@ -54,24 +50,20 @@ class ScoredAttempt:
     problems: tuple[str, ...] = ()
 
     def to_json(self, number: int) -> dict[str, JsonValue]:
-        """The attempt as the shared state shows it, without its text."""
         return {"number": number, "score": round(self.score, 2), "passed": self.passed, "problems": list(self.problems)}
 
 
 def best_attempt(trials: list[ScoredAttempt]) -> int | None:
-    """The place of the best attempt that came to a draft, the later one of equals."""
+    """The index of the best attempt with a draft, the latest of equals."""
     places = [place for place, trial in enumerate(trials) if trial.draft]
     return max(places, key=lambda place: (trials[place].score, place), default=None)
 
 
 def score_draft(draft: str, evidence: Evidence, verdict: AttemptVerdict | None) -> ScoredAttempt:
-    """An attempt with what the model says of it and what its citations show.
+    """Score an attempt by the model's verdict and by its citations.
 
-    Citations that do not hold cost points whatever the model says, and such an attempt does not
-    pass; a verdict that can't be read leaves it to them alone.
-
-    Args:
-        verdict: the model's; None when it can't be read.
+    Bad citations cost points and fail the attempt, whatever the model says. Without a readable verdict
+    (None), they alone decide.
     """
     invalid = check_citations(draft, evidence).invalid_numbers
     faults = [_fault(claim) for claim in unsupported_claims(draft, evidence)]
@@ -85,7 +77,7 @@ def score_draft(draft: str, evidence: Evidence, verdict: AttemptVerdict | None) 
 
 
 def score_quotes(draft: str, quotation: Quotation, missing: str) -> ScoredAttempt:
-    """An attempt of the offline model: how much of the question its quotes cover."""
+    """Score an attempt of the offline model by how much of the question its quotes cover."""
     passed = quotation.coverage >= ENOUGH_COVERAGE
     return ScoredAttempt(draft, quotation.coverage, passed, (missing,) if missing and not passed else ())
 
@@ -127,12 +119,12 @@ class Reflexion(CitedAnswerStrategy):
         self._is_looked_up = True
 
     def initial_event(self) -> RunEvent:
-        """The caller's state with what earlier runs reflected, and room for what this one does."""
+        """The caller's state with earlier runs' reflections, and room for new ones."""
         earlier = list[JsonValue](self.context.reflections)
         return self.initial_state(attempts=[], reflections=[], earlier_reflections=earlier)
 
     def progress(self) -> dict[str, JsonValue]:
-        """Which attempt it is, of how many, and what was found of the last one."""
+        """The attempt's number, the maximum, and the last verdict."""
         last = self._trials[-1] if self._trials else None
         verdict: JsonValue = None
         if last is not None:
@@ -142,22 +134,20 @@ class Reflexion(CitedAnswerStrategy):
 
     @step
     async def make_attempt(self, event: StartEvent | Attempt) -> Evaluate | StopEvent:
-        """Work out an answer."""
         return await self.run_step("attempt", self._attempt)
 
     @step
     async def evaluate(self, event: Evaluate) -> Reflect | Answer | StopEvent:
-        """Hold it against the question and the evidence."""
+        """Check the attempt against the question and the evidence."""
         return await self.run_step("evaluate", self._evaluate)
 
     @step
     async def reflect(self, event: Reflect) -> Attempt | StopEvent:
-        """Say what to do differently."""
         return await self.run_step("reflect", self._reflect)
 
     @step
     async def answer(self, event: Answer) -> CheckCitations | StopEvent:
-        """Give the best attempt."""
+        """Answer with the best attempt."""
         return await self.run_step("answer", self._answer)
 
     async def _attempt(self) -> Evaluate:
@@ -172,7 +162,7 @@ class Reflexion(CitedAnswerStrategy):
         return Evaluate()
 
     def _lessons(self) -> list[ModelMessage]:
-        """What the next attempt is to learn from: the reflections, the best draft, the passages."""
+        """Input for the next attempt: reflections, best draft, passages."""
         best = best_attempt(self._trials)
         lessons: dict[str, JsonValue] = {}
         if self.context.reflections:
@@ -189,7 +179,7 @@ class Reflexion(CitedAnswerStrategy):
         return [ModelMessage("user", f"{data_text}\n\n{delimited('passages', self.passages())}")]
 
     async def _quote(self) -> str:
-        """An attempt of the offline model: its own searches first, then those it reflected on."""
+        """An attempt of the offline model: first its own searches, then those from reflection."""
         if not self._next_query:
             messages = [*self.past(), ModelMessage("user", self.context.question)]
             worked = await run_subtask(self, messages, voice="silent", lookup=self.standalone)
@@ -236,7 +226,7 @@ class Reflexion(CitedAnswerStrategy):
         return score_draft(draft, self.evidence, None if verdict is None else verdict.value)
 
     def _untried_query(self) -> str:
-        """The words that are not covered, together, then each of them alone."""
+        """The uncovered words together, then each of them alone."""
         if not self.can_search:
             return ""
         missing = surface_text(quote_passages(self.standalone, self._read_passages()).missing)

@@ -1,4 +1,4 @@
-"""Worker: a router picks the agent type for the request, then that one runs."""
+"""The worker agent type: a router picks another type for the request and runs it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,11 +27,7 @@ class RunRouted(Event):
 
 
 class RouterStrategy(ToolLoopStrategy):
-    """One run; the chosen strategy is a part of it, with its steps, its events and its budget.
-
-    Args:
-        choices: the agent types to pick from, by name.
-    """
+    """One run; the chosen strategy shares its steps, events and budget."""
 
     def __init__(self, context: RunContext, choices: Mapping[str, type[Strategy]]) -> None:
         super().__init__(context)
@@ -40,11 +36,10 @@ class RouterStrategy(ToolLoopStrategy):
         self._chosen: Strategy | None = None
 
     def initial_event(self) -> RunEvent:
-        """The caller's state with room for the choice."""
         return self.initial_state(route=None)
 
     def progress(self) -> dict[str, JsonValue]:
-        """That of the chosen type, under its name."""
+        """The chosen strategy's progress with its name."""
         if not self._route:
             return super().progress()
         progress = super().progress() if self._chosen is None else self._chosen.progress()
@@ -52,12 +47,10 @@ class RouterStrategy(ToolLoopStrategy):
 
     @step
     async def router(self, event: StartEvent) -> RunRouted | StopEvent:
-        """Pick the agent type."""
         return await self.run_step("router", self._pick)
 
     @step
     async def worker(self, event: RunRouted) -> StopEvent:
-        """Run it."""
         return await self.run_step("worker", self._work)
 
     async def _pick(self) -> RunRouted:

@@ -1,4 +1,4 @@
-"""What a person is asked before a call is run, and what an answer makes of the call."""
+"""Questions to a person before a call, and the effect of the answers."""
 
 import json
 from dataclasses import dataclass
@@ -23,11 +23,7 @@ class InvalidAnswer(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResult:
-    """What an answer makes of a call.
-
-    Attributes:
-        status: ``approved`` runs it with ``arguments``, ``done`` makes ``content`` its result.
-    """
+    """The effect of an answer: ``approved`` runs the call, ``done`` makes ``content`` its result."""
 
     status: Literal["approved", "done"]
     arguments: str = ""
@@ -37,13 +33,12 @@ class ApprovalResult:
 def build_interrupt(
     tool: Tool, call: ToolCall, *, until: str, is_chinese: bool, prompt: UserPrompt | None = None
 ) -> Interrupt:
-    """The interrupt for a call of a tool that asks a person, or needs one's consent.
+    """The interrupt for a call that asks a person or needs approval.
 
     Args:
-        call: of it; its arguments are valid.
-        until: when the question expires, ISO 8601.
-        is_chinese: whether the person is asked in Chinese.
-        asked: what the tool found that a person has to be asked.
+        call: With valid arguments.
+        until: Expiry, ISO 8601.
+        prompt: A question that the tool's preview raised.
     """
     arguments = parse(call.arguments or "{}")
     metadata: dict[str, JsonValue] = {
@@ -73,14 +68,13 @@ def build_interrupt(
 
 
 def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
-    """What a resolved interrupt makes of its call (reference shapes of AG-UI 1.0).
+    """Apply a person's answer to the call (reference shapes of AG-UI 1.0).
 
     Args:
-        payload: ``{approved, editedArgs?, response?}`` for a tool call; what the question's own
-            schema says for any other.
+        payload: ``{approved, editedArgs?, response?}`` for a tool call, else by the question's own schema.
 
     Raises:
-        BadAnswer: it does not fit the interrupt's schema.
+        InvalidAnswer: It does not fit the interrupt's schema.
     """
     if fault := schema_fault(interrupt.response_schema, payload):
         raise InvalidAnswer(fault)

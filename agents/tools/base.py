@@ -1,4 +1,4 @@
-"""What a tool is, and the one place where tools are called."""
+"""Tools, and the only place that calls them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -33,12 +33,12 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class UserPrompt:
-    """What a tool asks a person; the answer is the call's result.
+    """A question of a tool to a person.
 
     Attributes:
         schema: JSON Schema of the answer.
-        fills: The argument, an object, into which the answer goes; the call is made then. Empty
-            where the answer is the call's result.
+        fills: The object argument that the answer goes into before the call is made; if empty, the
+            answer is the call's result.
     """
 
     reason: Literal["confirmation", "input_required"]
@@ -49,12 +49,11 @@ class UserPrompt:
 
 @dataclass(frozen=True, slots=True)
 class CallPreview:
-    """What is known of a call before it is made.
+    """Facts about a call before it is made.
 
     Attributes:
-        question: What a person has to be asked first; None for nothing.
-        skill: That it would load, as :func:`agents.skill_use.shelf.dumped` gives it: while the
-            call waits, tools are kept to it already.
+        question: A question to ask a person first.
+        skill: The skill it would load (JSON), which limits tools even while the call waits.
     """
 
     question: UserPrompt | None = None
@@ -67,15 +66,15 @@ class Tool:
 
     Attributes:
         parameters: JSON Schema of the arguments.
-        invoke: Validates the arguments (JSON text), runs the tool and gives its result as text.
-        approval: ``auto`` runs at once, ``ask`` needs a person, ``never`` is switched off; a
-            run's rules go before it.
-        idempotent: May be repeated when its outcome is unknown.
-        in_order: Never made beside another call of the same turn.
-        side: ``client`` runs in the caller's frontend: never here.
-        question: Set when the tool is a question to a person, made of the arguments (JSON text).
-        preview: Finds out what a call (its JSON text) needs and would do. Calls of such a tool
-            are made before all others of their turn.
+        invoke: Validates the arguments (JSON text) and returns the result as text.
+        approval: ``auto`` runs at once, ``ask`` needs a person, ``never`` is switched off; a run's
+            rules take precedence.
+        idempotent: May be repeated if its outcome is unknown.
+        in_order: Never runs beside another call of the same turn.
+        side: ``client`` runs in the caller's frontend, never here.
+        question: Set if the tool is a question to a person; gets the arguments (JSON text).
+        preview: Finds out what a call (JSON text) needs and would do. Calls of such a tool run
+            before all others of their turn.
     """
 
     name: str
@@ -93,12 +92,11 @@ class Tool:
 
     @property
     def needs_others(self) -> bool:
-        """Whether a call waits for a person or for the caller's frontend."""
+        """Whether a call waits for a person or the caller's frontend."""
         return self.side == "client" or self.question is not None or self.approval == "ask"
 
     @property
     def spec(self) -> ToolSpec:
-        """The tool as offered to a model."""
         return ToolSpec(self.name, self.description, self.parameters)
 
 
@@ -107,8 +105,8 @@ class ToolScope:
     """A run's context as its tools see it.
 
     Attributes:
-        evidence: Collects the passages that the tools find.
-        top_k: Passages per search, where the knowledge bases do not say.
+        evidence: Collects the passages that tools find.
+        top_k: Passages per search, for knowledge bases without a setting.
     """
 
     run: RunContext
@@ -118,11 +116,11 @@ class ToolScope:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """The result of a call, or a plain sentence on why there is none.
+    """The result of a call, or a sentence on why there is none.
 
     Attributes:
-        ran: Whether the tool itself gave the text.
-        failure: Set when the tool ran and broke, for strategies that can't go on without it.
+        ran: Whether the text is from the tool itself.
+        failure: Set if the tool broke, for strategies that can't go on without it.
     """
 
     content: str
@@ -136,9 +134,9 @@ class ToolError(Exception):
 
 @cache
 def arguments_schema(arguments: type[BaseModel]) -> dict[str, JsonValue]:
-    """The JSON Schema of an arguments model, without the titles pydantic adds.
+    """The JSON Schema of an arguments model, without pydantic's titles.
 
-    Made once, as every run asks for it: nobody may change it.
+    Cached and shared: do not modify it.
     """
     schema = arguments.model_json_schema()
     schema.pop("title", None)
@@ -151,7 +149,7 @@ def arguments_schema(arguments: type[BaseModel]) -> dict[str, JsonValue]:
 def with_validation(
     arguments: type[ArgumentsT], run: Callable[[ArgumentsT], Awaitable[str]]
 ) -> Callable[[str], Awaitable[str]]:
-    """A call that validates its JSON text against the model before anything runs."""
+    """A call that validates its JSON text against the model first."""
 
     async def invoke(text: str) -> str:
         return await run(arguments.model_validate_json(text or "{}"))
@@ -163,9 +161,8 @@ class Toolbox:
     """The tools of one run, by name.
 
     Args:
-        tools: those that the run has room for.
-        rules: their policies; a tool that is switched off is not offered.
-        skills: those that are active keep the run to the tools that they allow.
+        rules: Their policies; switched-off tools are not offered.
+        skills: Active skills restrict the tools.
     """
 
     def __init__(self, tools: Sequence[Tool], rules: ToolRules | None = None, skills: RunSkills | None = None) -> None:
@@ -181,14 +178,13 @@ class Toolbox:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools to offer to a model."""
         return tuple(tool.spec for name, tool in self._tools.items() if name in self)
 
     def __contains__(self, name: str) -> bool:
         return name in self._tools and self.refusal(name) is None
 
     def refusal(self, name: str) -> str | None:
-        """Why the run's skills do not allow one of the tools, for the model; None if they do."""
+        """Why the run's skills forbid a tool, for the model; None if they don't."""
         tool = self._tools.get(name)
         if self._skills is None or tool is None or name in self._off:
             return None
@@ -197,7 +193,6 @@ class Toolbox:
         return None if is_for_skills else self._skills.refusal(name, self._tools)
 
     def get(self, name: str) -> Tool | None:
-        """The tool of a name."""
         return self._tools.get(name)
 
     def call_error(self, name: str, arguments: str) -> str | None:
@@ -222,8 +217,8 @@ class Toolbox:
 
         Args:
             arguments: JSON text.
-            call_id: for tools that must know a repeated call by it.
-            is_approved: whether a person has agreed to it.
+            call_id: Identifies repeated calls.
+            is_approved: Whether a person has agreed to it.
         """
         tool = self._tools.get(name)
         is_waiting = tool is not None and tool.needs_others and not is_approved
@@ -238,11 +233,7 @@ class Toolbox:
         return ToolOutput(truncate_output(content, tool.output_characters))
 
     async def preview_call(self, name: str, arguments: str) -> CallPreview | ToolOutput:
-        """What a call needs and would do, or at once its result where it can't be made.
-
-        Args:
-            arguments: JSON text.
-        """
+        """The preview of a call (JSON text), or its result if it can't be made."""
         tool = self._tools.get(name)
         if tool is None or tool.preview is None or self.call_error(name, arguments) is not None:
             # The call itself tells what is wrong.
@@ -251,7 +242,7 @@ class Toolbox:
 
 
 async def _tried(tool: Tool, work: Callable[[str], Awaitable[ResultT]], arguments: str) -> ResultT | ToolOutput:
-    """What a tool gives, or why it gives nothing, for the model."""
+    """A tool's result, or a sentence for the model on why there is none."""
     try:
         async with asyncio.timeout(tool.timeout_seconds):
             return await work(arguments)
@@ -270,19 +261,19 @@ async def _tried(tool: Tool, work: Callable[[str], Awaitable[ResultT]], argument
 
 
 def current_call_id() -> str:
-    """The id of the call that runs, the same when it is tried again; empty outside of one."""
+    """The id of the running call, the same when repeated; empty outside of a call."""
     return _call_id.get()
 
 
 def argument_error(tool: str, fault: InvalidRequest) -> ValidationError:
-    """A fault found while a tool runs as that of an argument: the model is told which and why."""
+    """A fault at run time as a validation error, which tells the model the argument."""
     reason = PydanticCustomError("fault", "{reason}", {"reason": str(fault.details["error"])})
     details = InitErrorDetails(type=reason, loc=(str(fault.details["field"]),), input=None)
     return ValidationError.from_exception_data(tool, [details])
 
 
 def truncate_output(content: str, limit: int = LONGEST_OUTPUT) -> str:
-    """A tool's result as models are given it: never empty, and cut where it is too long."""
+    """A tool's result for models: never empty, and cut if too long."""
     if not content:
         return "(no output)"
     if len(content) <= limit:
@@ -291,7 +282,7 @@ def truncate_output(content: str, limit: int = LONGEST_OUTPUT) -> str:
 
 
 def validation_summary(error: ValidationError) -> str:
-    """Field and rule of each fault, without the values that were sent."""
+    """Field and rule of each fault, without the submitted values."""
     return "; ".join(
         ": ".join(part for part in (".".join(map(str, fault["loc"])), fault["msg"]) if part)
         for fault in error.errors(include_url=False, include_input=False, include_context=False)

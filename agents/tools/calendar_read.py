@@ -51,7 +51,7 @@ class CalendarReadArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the calendar of the run's owner; none where there is no calendar."""
+    """The tool for the owner's calendar, if there is one."""
     book = scope.run.calendar
     if book is None:
         return []

@@ -1,4 +1,4 @@
-"""The tool that makes, changes and deletes events in the user's calendar."""
+"""The tool that creates, changes and deletes events in the user's calendar."""
 
 import json
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ class CalendarWriteArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the calendar of the run's owner; none where there is no calendar."""
+    """The tool for the owner's calendar, if there is one."""
     book = scope.run.calendar
     if book is None:
         return []
@@ -99,7 +99,7 @@ async def _write(arguments: CalendarWriteArguments, book: RunCalendar, time: Use
 
 
 def _result_json(action: str, done: CommandResult) -> dict[str, JsonValue]:
-    """What came of it: ids, status, the times in UTC; nothing of what was said."""
+    """Ids, status and UTC times, but none of the user's texts."""
     result: dict[str, JsonValue] = {"status": _STATUS[action], "id": done.event_id, "sequence": done.sequence}
     if done.span is not None:
         result["start_utc"] = done.span.starts_at.strftime("%Y-%m-%dT%H:%M:%SZ")

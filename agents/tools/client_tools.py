@@ -1,4 +1,4 @@
-"""The tools that run in the caller's frontend: offered to the model, never run here."""
+"""Tools in the caller's frontend: offered to the model, never run here."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ PERMISSIONS: Mapping[str, Permission] = {}
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tools that the request brought."""
+    """The tools of the request."""
     return [
         Tool(
             name=tool.name,

@@ -34,7 +34,7 @@ class CompleteArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the run's skills; none where there are none."""
+    """The tool, if the run has skills."""
     skills = scope.run.skills
     if skills is None:
         return []
@@ -81,7 +81,7 @@ async def _complete(skills: RunSkills, arguments: CompleteArguments) -> str:
 
 
 def _fault(skills: RunSkills, skill: ActiveSkill, arguments: CompleteArguments) -> str | None:
-    """Why a strict skill does not take a report, for the model; None if it does."""
+    """Why a strict skill rejects a report, for the model; None if it does not."""
     index, current = arguments.index, skills.current_step(skill.ref.id)
     if current is None:
         return f"All steps of {skill.key} are done."
@@ -95,7 +95,7 @@ def _fault(skills: RunSkills, skill: ActiveSkill, arguments: CompleteArguments) 
 
 
 def _loaded_skill(skills: RunSkills, name: str) -> ActiveSkill | None:
-    """The loaded skill of a name; without one the only one, or the last one that has steps."""
+    """The loaded skill of a name; without a name, the last loaded skill with steps."""
     if name:
         offered = skills.find(name)
         skill_id = offered.ref.id if offered else ""

@@ -32,7 +32,7 @@ class TimeArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool; without a zone it tells the time where the user is."""
+    """The tool; without a zone it uses the user's."""
 
     async def tell(arguments: TimeArguments) -> str:
         return _time_json(arguments.timezone, scope.run.time)

@@ -1,4 +1,4 @@
-"""The tool that searches the skills that the list has no room for."""
+"""The tool that searches skills beyond the prompt's list."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class FindArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the run's skills; none where all of them are listed."""
+    """The tool, unless all skills are listed."""
     skills = scope.run.skills
     if skills is None or not skills.index.omitted:
         return []

@@ -1,4 +1,4 @@
-"""The tools that ask a person: a confirmation, or something only they know (seed 001)."""
+"""Tools that ask a person (docs/reference/ag-ui-endpoint.md, section "Human in the loop")."""
 
 from collections.abc import Mapping
 
@@ -35,7 +35,7 @@ class InputArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """Both tools; they need nothing of the run."""
+    """Both tools, which need nothing of the run."""
     return [
         Tool(
             name=CONFIRM,

@@ -1,4 +1,4 @@
-"""The tool that gives the model a skill to work by."""
+"""The tool that loads a skill for the model."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -64,7 +64,7 @@ class LoadArguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _LoadableSkill:
-    """A skill that can be loaded, with what there is for its inputs."""
+    """A skill that can be loaded, with its inputs."""
 
     active: ActiveSkill
     opened: OpenedSkill
@@ -72,7 +72,7 @@ class _LoadableSkill:
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the run's skills; none where there are none."""
+    """The tool, if the run has skills."""
     skills = scope.run.skills
     if skills is None:
         return []
@@ -96,7 +96,7 @@ def tools(scope: ToolScope) -> list[Tool]:
 
 
 def _parameters(skills: RunSkills) -> dict[str, JsonValue]:
-    """The arguments' schema, with the names where all of them are listed."""
+    """The arguments' schema, with the skills' names if all are listed."""
     schema = arguments_schema(LoadArguments)
     if skills.index.omitted:
         return schema
@@ -122,11 +122,10 @@ def _preview_for(skills: RunSkills) -> Callable[[str], Awaitable[CallPreview]]:
 
 
 async def _find(skills: RunSkills, arguments: LoadArguments) -> _LoadableSkill:
-    """What is to be loaded.
+    """Open the requested skill and resolve its inputs.
 
     Raises:
-        NoResult: there is no such skill, no room for it, or the model gave a wrong input.
-        AgentexError: it can't be read at this moment.
+        ToolError: There is no such skill, no room for it, or an input is wrong.
     """
     offered = skills.find(arguments.name)
     if offered is None:
@@ -152,15 +151,15 @@ async def _find(skills: RunSkills, arguments: LoadArguments) -> _LoadableSkill:
 
 
 def unknown_skill(skills: RunSkills, name: str) -> ToolError:
-    """What is told of a name that is no skill's, or of one that the run's owner may not use."""
+    """The error for a name that is unknown or not allowed."""
     return tool_error(f"There is no skill {plain_line(name)!r}.", alike=skills.similar_keys(name))
 
 
 def removed_skill(skills: RunSkills, offered: OfferedSkill, name: str) -> ToolError:
-    """The same of one that the run's owner may not use any more: it is not suggested again.
+    """The error for a skill that the owner may no longer use, without suggesting it again.
 
     Raises:
-        SkillNotFound: a person chose it: the run would go on without what it does not allow.
+        SkillNotFound: A person chose it, so the run must not go on without its restrictions.
     """
     if skills.is_chosen(offered.ref.id) and not skills.is_active(offered.ref.id):
         raise SkillNotFound
@@ -205,17 +204,12 @@ _STANDING = (
 
 
 def tool_error(fact: str, *, alike: Sequence[str] = ()) -> ToolError:
-    """An error as data, with what may have been meant."""
+    """An error as data, with similar names."""
     return ToolError(json.dumps({"error": fact, "did_you_mean": [*alike]}, ensure_ascii=False))
 
 
 def render_skill(skill: ActiveSkill, opened: OpenedSkill, inputs: Mapping[str, JsonValue]) -> str:
-    """A loaded skill for the model.
-
-    Args:
-        skill: as the run works by it.
-        inputs: the values of its declared inputs.
-    """
+    """A loaded skill as text for the model."""
     ref = skill.ref
     head = f"<skill_content name={quoteattr(skill.key)} version={quoteattr(str(ref.version))} sha={quoteattr(ref.sha)}>"
     body = body_without_steps(opened.parsed) if skill.stages else opened.body
@@ -242,7 +236,7 @@ def render_skill(skill: ActiveSkill, opened: OpenedSkill, inputs: Mapping[str, J
 
 
 def render_inputs(inputs: Mapping[str, JsonValue]) -> str:
-    """The values of a skill's inputs."""
+    """The values of a skill's inputs, for the model."""
     return _data("skill_inputs", dict(inputs))
 
 

@@ -32,7 +32,7 @@ def tools(scope: ToolScope) -> list[Tool]:
 
 
 def _checked(remote: RemoteTool) -> Callable[[str], Awaitable[str]]:
-    """A call that checks its JSON text against the server's schema before anything is sent."""
+    """A call that checks its JSON text against the server's schema before sending."""
 
     async def invoke(text: str) -> str:
         try:

@@ -1,4 +1,4 @@
-"""The tool that reads on in a document."""
+"""The tool that reads more of a document."""
 
 from collections.abc import Mapping
 
@@ -37,7 +37,7 @@ class ReadDocumentArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the documents of a run; none when no knowledge base is selected."""
+    """The tool, if a knowledge base is selected."""
     documents = scope.run.documents
     if documents is None:
         return []

@@ -1,4 +1,4 @@
-"""The tool that reads a file beside a skill's text."""
+"""The tool that reads a file of a skill."""
 
 import json
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class ReadFileArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the run's skills; none where there are none."""
+    """The tool, if the run has skills."""
     skills = scope.run.skills
     if skills is None:
         return []
@@ -95,7 +95,7 @@ def _page(content: bytes, arguments: ReadFileArguments) -> str:
 
 
 def _boundary(content: bytes, place: int) -> int:
-    """The place, moved back to where a character of UTF-8 begins."""
+    """The position, moved back to the start of a UTF-8 character."""
     while 0 < place < len(content) and content[place] & 0xC0 == 0x80:
         place -= 1
     return place

@@ -1,4 +1,4 @@
-"""The tool that looks up what is remembered about the user."""
+"""The tool that looks up memories about the user."""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class RecallArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the memories of the run's owner; none where the owner forbids it."""
+    """The tool, if the owner allows memories."""
     memory = scope.run.memory
     if memory is None:
         return []
@@ -56,7 +56,7 @@ def tools(scope: ToolScope) -> list[Tool]:
 
 
 def _memories_json(memories: tuple[MemoryHit, ...]) -> str:
-    """The memories as JSON, as many as fit: nothing in a text can end its own string."""
+    """As many memories as fit, as JSON: nothing in a text can end its own string."""
     entries: list[str] = []
     left = _OUTPUT_CHARACTERS - len('{"memories": []}')
     for memory in memories:

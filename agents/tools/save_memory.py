@@ -35,7 +35,7 @@ class SaveArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the memories of the run's owner; none where the owner forbids it."""
+    """The tool, if the owner allows memories."""
     memory = scope.run.memory
     if memory is None:
         return []

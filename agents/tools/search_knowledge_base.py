@@ -29,7 +29,7 @@ class SearchArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to a run's retriever; none when no knowledge base is selected."""
+    """The tool, if a knowledge base is selected."""
     retriever = scope.run.retriever
     if retriever is None:
         return []
@@ -58,5 +58,5 @@ def tools(scope: ToolScope) -> list[Tool]:
 
 
 def query_of(arguments: str) -> str:
-    """The query in a call's arguments, which ran and are valid therefore."""
+    """The query in a call's arguments, which are valid because the call ran."""
     return SearchArguments.model_validate_json(arguments).query

@@ -1,4 +1,4 @@
-"""The inputs that a skill declares: from the request, from the model, else their defaults."""
+"""Inputs of a skill: from the request, from the model, else defaults."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from core.json_access import as_list, as_object
 
 @dataclass(frozen=True, slots=True)
 class SkillInputs:
-    """What there is for a skill's inputs.
+    """The inputs of a skill.
 
     Attributes:
-        missing: required ones that nobody gave, or that the request gave wrongly.
-        faults: what is wrong with those that the model gave, for the model.
+        missing: Required ones that nobody gave, or that the request gave wrongly.
+        faults: Errors in the model's inputs, for the model.
     """
 
     values: dict[str, JsonValue]
@@ -26,12 +26,12 @@ class SkillInputs:
 def resolve_inputs(
     schema: dict[str, JsonValue], requested: Mapping[str, JsonValue], call_inputs: Mapping[str, JsonValue]
 ) -> SkillInputs:
-    """Put the inputs of a skill together.
+    """Resolve the inputs of a skill.
 
     Args:
-        schema: JSON Schema that the skill declares; an object without additional properties.
-        requested: what the request gave, which counts first; names of others' inputs are left.
-        given: what the model, or a person, gave.
+        schema: The skill's JSON Schema, an object without additional properties.
+        requested: From the request; they take precedence, and undeclared names are ignored.
+        call_inputs: From the model or a person.
     """
     declared = {
         name: as_object(property_schema) for name, property_schema in as_object(schema.get("properties")).items()
@@ -58,11 +58,11 @@ def resolve_inputs(
 def inputs_for_skill(
     names: Sequence[str], schema: dict[str, JsonValue], inputs: Mapping[str, JsonValue]
 ) -> dict[str, JsonValue]:
-    """What a request's ``skill_inputs`` say for one skill.
+    """The part of a request's ``skill_inputs`` for one skill.
 
     Args:
-        names: what the skill may be called there: its id, its key, its slug; the first one counts.
-        inputs: the request's, by the names of inputs, or under a name of the skill.
+        names: The skill's id, key and slug; the first match counts.
+        inputs: By input name, or nested under a name of the skill.
     """
     declared = as_object(schema.get("properties"))
     for name in names:
@@ -72,7 +72,7 @@ def inputs_for_skill(
 
 
 def missing_inputs_schema(schema: dict[str, JsonValue], missing: tuple[str, ...]) -> dict[str, JsonValue]:
-    """The JSON Schema of what a person is asked for."""
+    """The JSON Schema of the inputs to ask a person for."""
     declared = as_object(schema.get("properties"))
     properties: dict[str, JsonValue] = {name: declared[name] for name in missing}
     return {

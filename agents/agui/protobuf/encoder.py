@@ -1,4 +1,4 @@
-"""Wire events as framed protobuf messages: pure."""
+"""Pure encoder of wire events as framed protobuf messages."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -22,12 +22,9 @@ _LENGTH_BYTES = 4
 
 
 def encode(event: WireEvent) -> bytes:
-    """One event as the stock decoder takes it: its length in 4 bytes, big-endian, and the message.
+    """Encode an event for the stock decoder: length in 4 bytes, big-endian, then the message.
 
-    A field that protobuf's schema lacks is left out, as the stock encoder does.
-
-    Args:
-        event: An AG-UI 1.0 event, camelCase.
+    Fields that the protobuf schema lacks are left out, as by the stock encoder.
 
     Raises:
         KeyError: The protocol has no event of this type.
@@ -52,7 +49,7 @@ def _fill(message: Message, values: Mapping[str, JsonValue]) -> None:
 
 
 def _shaped(described: Descriptor, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """The fields as the schema splits them; JSON's own where both agree."""
+    """The fields as the protobuf schema splits them."""
     if described.name in _VARIANTS:
         return {as_text(values["type"]): dict(values)}
     fields = described.fields_by_camelcase_name

@@ -1,4 +1,4 @@
-"""Resolving the ``[n]`` marks of an answer to the passages they name."""
+"""Resolution of the ``[n]`` marks of an answer to passages, and a check of its claims."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,16 +30,14 @@ _CLAIM_CHECK_LONGEST_CLAIM = 500
 def unsupported_claims(answer: str, evidence: Evidence, *, uncited: str = "") -> tuple[UnsupportedClaim, ...]:
     """The statements without a source, in order.
 
-    When nothing was retrieved, only those with marks count: the others claim no source.
+    If nothing was retrieved, only statements with marks count: the others claim no source.
 
-    A statement is borne out by the marks in it, else by the next ones in its paragraph or list
-    item, else by those before it there. A figure must stand in one of the cited passages, and in
-    one language the statement must share a word with them; whether a passage means what the
-    statement says is not judged.
+    A statement is supported by its own marks, else by the next ones in its paragraph or list item, else
+    by those before it there. Each figure must be in one of the cited passages, and within one language
+    the statement must share a word with them; whether the passage means the same is not judged.
 
     Args:
-        answer: with its ``[n]`` marks.
-        told: what tools said that has no number; a statement without a mark may rest on it.
+        uncited: Tool output without numbers, which statements without a mark may rest on.
     """
     is_bare = not evidence.numbers()
     prose = _CLAIM_CHECK_CODE.sub("\n", answer[:_LONGEST_ANSWER])
@@ -54,7 +52,7 @@ def unsupported_claims(answer: str, evidence: Evidence, *, uncited: str = "") ->
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Paragraphs and list items; headings and tables are left out."""
+    """Paragraphs and list items, without headings and tables."""
     lines: list[str] = []
     for line in [*text.splitlines(), ""]:
         is_item = _BULLET.match(line) is not None
@@ -67,7 +65,7 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 def _statements(block: str) -> list[str]:
-    """The sentences of a block; marks behind the full stop belong to the sentence before."""
+    """The sentences of a block; marks after the full stop belong to the sentence before."""
     whole: list[str] = []
     for sentence in sentences(block):
         marks = _LEADING_MARKS.match(sentence)
@@ -103,7 +101,7 @@ def _verdict(claim: str, numbers: Sequence[int], evidence: Evidence) -> Unsuppor
 
 
 def _bears_out(source: str, claim: str) -> bool:
-    """Whether all figures of the claim, and a word of it, stand in the source."""
+    """Whether the source contains all figures of the claim, and one of its words."""
     # Between two languages no word is shared, and none is missed.
     is_foreign = is_cjk_dominant(claim) != is_cjk_dominant(source)
     shares = is_foreign or not set(tokenize(claim)).isdisjoint(tokenize(source))
@@ -111,7 +109,7 @@ def _bears_out(source: str, claim: str) -> bool:
 
 
 def _figures(text: str) -> set[str]:
-    """Numbers as they are compared: without thousands separators and trailing zeros."""
+    """Numbers normalised for comparison: no thousands separators or trailing zeros."""
     plain: set[str] = set()
     for figure in _FIGURE.findall(text):
         digits = re.sub(r",(?=\d{3})", "", figure)
@@ -130,7 +128,7 @@ _LONGEST_CLAIM = 1200
 
 @dataclass(frozen=True, slots=True)
 class CheckedCitations:
-    """The citations of an answer, by number, and the numbers that no passage has."""
+    """The citations of an answer, by number, and the numbers without a passage."""
 
     citations: tuple[Citation, ...]
     invalid_numbers: tuple[int, ...]
@@ -162,7 +160,7 @@ def without_marks(answer: str) -> str:
 
 
 def _claim_before(text: str) -> str:
-    """The paragraph piece or sentence that a mark stands behind."""
+    """The sentence or part of a paragraph in front of a mark."""
     paragraph = _TRAILING_MARKS.sub("", text).rsplit("\n\n", 1)[-1]
     pieces = sentences(paragraph)
     return pieces[-1] if pieces and not paragraph.lstrip().startswith(">") else paragraph
@@ -203,7 +201,7 @@ def _quoted_span(content: str, claims: list[str]) -> tuple[int, int]:
 
 
 def _nearest(claim: set[str], tokens: list[set[str]]) -> tuple[float, int, int] | None:
-    """Score, first and last of the sentences nearest to a claim; neighbours it repeats join in."""
+    """Score, first and last of the sentences nearest to a claim, with neighbours that it repeats."""
     scores = [len(claim & have) / (len(have) + 4) for have in tokens]
     best = max(range(len(scores)), key=scores.__getitem__, default=0)
     if not scores or scores[best] == 0:

@@ -51,12 +51,12 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the model said.
+    """A finished turn of the model.
 
     Attributes:
         message_id: Id of the assistant message; its text is still open if there are no calls.
-        calls: Complete calls under ids of our own: providers repeat theirs in every turn.
-        reasoning_blocks: What goes back to the provider with the calls, as it came.
+        calls: Complete calls under our own ids: providers repeat theirs in every turn.
+        reasoning_blocks: Sent back to the provider with the calls, unchanged.
     """
 
     message_id: str
@@ -72,7 +72,6 @@ class Turn:
         return self.finish_reason == "length"
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The turn as it is written down."""
         calls: list[JsonValue] = [asdict(call) for call in self.calls]
         return {
             "message_id": self.message_id,
@@ -85,11 +84,7 @@ class Turn:
 
     @classmethod
     def from_json(cls, data: JsonValue) -> "Turn":
-        """The turn that was written down.
-
-        Raises:
-            pydantic.ValidationError: it was written by another version.
-        """
+        """The recorded turn; raises ``pydantic.ValidationError`` for another version's."""
         return _TURNS.validate_python(data)
 
     @property
@@ -130,13 +125,13 @@ async def stream_turn(
     """Stream one turn to its end.
 
     Args:
-        events: What the model says; closed at the end.
+        events: Closed at the end.
         takes_calls: Whether tools were offered; calls are ignored otherwise.
-        most_tokens: Of its thoughts, text and calls together; not every model comes to an end.
+        most_tokens: Of thoughts, text and calls together; not every model comes to an end.
 
     Raises:
-        ModelFailed: The model broke off; what is open stays open for the channel to close.
-        TurnTooLong: It went on for longer than it may; what is open stays open too.
+        ModelFailed: The model broke off; the channel closes what is open.
+        TurnTooLong: The limit was reached; what is open stays open too.
     """
     stream = _TurnStream(emit, takes_calls=takes_calls)
     characters = 0
@@ -180,7 +175,6 @@ class _TurnStream:
         self._blocks: list[dict[str, JsonValue]] = []
 
     def add(self, event: ModelText | ModelThought | ModelReasoningBlock | ModelToolCall) -> None:
-        """Pass on one delta."""
         match event:
             case ModelThought(delta):
                 self._add_thought(delta)
@@ -250,7 +244,7 @@ class TurnOutput:
     """Passes on the events of one turn; what was left open can be closed.
 
     Attributes:
-        message_id: Of the text that was begun, as the reader knows it.
+        message_id: Of the open text, as the reader knows it.
     """
 
     def __init__(self, emit: Callable[[RunEvent], None], voice: Voice) -> None:
@@ -262,11 +256,10 @@ class TurnOutput:
 
     @property
     def text(self) -> str:
-        """All text so far."""
         return "".join(self._pieces)
 
     def __call__(self, event: RunEvent) -> None:
-        """Pass on an event as the voice wants it."""
+        """Pass on an event according to the voice."""
         match event:
             case TextStarted(message_id):
                 # A thought must not have the id of the message that its tool calls belong to.
@@ -296,16 +289,12 @@ class TurnOutput:
                 return ThoughtEnded(self.message_id)
 
     def end(self, *, has_calls: bool) -> None:
-        """After a whole turn: end the thought that its text was; an answer stays open."""
+        """End a complete turn: close a text shown as thought, leave an answer open."""
         if self._voice == "thought" and self.text and not has_calls:
             self(TextEnded(self.message_id))
 
     def cut(self) -> bool:
-        """After a turn that was cut off: close what is open, but an answer that was begun.
-
-        Returns:
-            Whether such an answer is open.
-        """
+        """End a turn that was cut off; True if an answer was begun, which stays open."""
         closing = self._open.closing("budget")
         is_answer = self._voice == "answer" and [type(event) for event in closing] == [TextEnded]
         if is_answer:
@@ -332,10 +321,10 @@ class _Outcome:
 
 
 class ModelCaller:
-    """Asks the model for a run, or reads back what it said.
+    """Calls the model for a run, or reads its recorded turn.
 
     Args:
-        budget: is told when a turn used up the time or the tokens.
+        budget: Ended when a turn uses up the time or the tokens.
     """
 
     def __init__(self, strategy: Strategy, budget: Budget) -> None:
@@ -348,15 +337,15 @@ class ModelCaller:
         """One turn.
 
         Args:
-            seconds: how long it may take; None leaves that to the run's own deadline.
+            seconds: Time limit; None for the run's own deadline.
 
         Returns:
-            None when time or tokens were used up before it said anything that counts.
+            None if time or tokens were used up before any usable output.
 
         Raises:
-            ToolsRefused: the endpoint can't do tool calling.
-            ModelFailed: the model broke off.
-            RunChanged: the run was begun by another version of the strategy.
+            ToolsRefused: The endpoint can't do tool calling.
+            ModelFailed: The model broke off.
+            RunChanged: Another version of the strategy began the run.
         """
         journal = self._strategy.context.journal
         key = journal.next_turn()
@@ -419,7 +408,7 @@ class ModelCaller:
         return turn
 
     def _note(self, turn: Turn, voice: Voice) -> None:
-        """Let the channel know what the turn opened, which is in the log already."""
+        """Tell the channel what a recorded turn opened, which is in the log already."""
         observe = self._strategy.channel.observe
         if voice == "answer" and turn.text:
             observe(TextStarted(turn.message_id))

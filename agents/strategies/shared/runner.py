@@ -1,4 +1,4 @@
-"""The one way to start, read and stop a strategy."""
+"""The only way to start, read and stop a strategy."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -24,12 +24,11 @@ _log = get_logger(__name__)
 class StrategyRun:
     """A strategy about to run, running or done.
 
-    Args:
-        agent_type: its name, for the activity message that shows how far it is; None for a run
-            that shows none.
+    ``events`` raises nothing but its own reader's cancellation: every failure ends in one terminal
+    event (``Finished`` or ``Failed``), with everything open closed before it.
 
-    ``events`` raises nothing but its own reader's cancellation: whatever goes wrong ends in one
-    terminal event (``Finished`` or ``Failed``), with everything open closed before it.
+    Args:
+        agent_type: Name for the activity message; None for a run without one.
     """
 
     def __init__(self, strategy: Strategy, agent_type: str | None = None) -> None:
@@ -42,7 +41,6 @@ class StrategyRun:
 
     @property
     def usage(self) -> RunUsage:
-        """Tokens so far."""
         return self._strategy.usage
 
     async def events(self) -> AsyncGenerator[RunEvent, None]:
@@ -53,10 +51,10 @@ class StrategyRun:
                     yield event
 
     async def batches(self) -> AsyncGenerator[EventBatch, None]:
-        """The run's events, once, all that wait at a time; what waits longer is joined more.
+        """The run's events, once, in batches of all queued ones.
 
-        A batch counts as written down when the next one is asked for. Closing the generator
-        early stops the run.
+        Asking for the next batch confirms that the last one is stored. Closing the generator early stops
+        the run.
         """
         driver = asyncio.create_task(self._drive())
         driver.add_done_callback(self._end_after)
@@ -75,8 +73,8 @@ class StrategyRun:
     async def stop(self, *, timeout_seconds: float = 1.0) -> None:
         """Stop; ``events`` then closes what is open and ends in ``Finished(cancelled)``.
 
-        Async work is cancelled at once; what does not yield within the timeout is left behind,
-        and what it still writes is dropped. Does nothing to a run that is over.
+        Async work is cancelled at once; work that does not yield within the timeout is abandoned and its
+        output dropped. Does nothing if the run is over.
         """
         self._is_stopped = True
         await self._caught_up(timeout_seconds)
@@ -89,7 +87,7 @@ class StrategyRun:
         self._channel.finish(Finished(self._strategy.usage, outcome="cancelled"))
 
     async def _caught_up(self, seconds: float) -> None:
-        """Wait until a run that was taken up knows again what it had left open."""
+        """Wait until a replay has reached what it had left open."""
         journal = self._strategy.context.journal
         deadline = asyncio.get_running_loop().time() + seconds
         # Replay takes milliseconds, and is no place for a signal that every effect would set.
@@ -100,7 +98,7 @@ class StrategyRun:
 
     @property
     def known_ids(self) -> frozenset[str]:
-        """Ids of all messages, thoughts and calls so far, those of the run's past included."""
+        """Ids of all messages, thoughts and calls so far, including the run's past."""
         return self._channel.known_ids
 
     async def _drive(self) -> None:
@@ -124,7 +122,7 @@ class StrategyRun:
         self._conclude(outcome)
 
     def _end_after(self, driver: asyncio.Task[None]) -> None:
-        """Never leave the reader waiting, not even when the driver itself broke."""
+        """Never leave the reader waiting, even if the driver itself failed."""
         if not driver.cancelled() and (error := driver.exception()) is not None:
             _log.error("strategy.driver_failed", error=type(error).__name__)
         self._fail(AgentexError())

@@ -1,4 +1,4 @@
-"""Answers of the model that are data: asked for as JSON, validated, repaired once."""
+"""Structured answers of the model: JSON, validated, repaired once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ class StructuredAnswer(Generic[ShapeT]):
 
 
 def read_object(text: str, shape: type[ShapeT]) -> ShapeT:
-    """The JSON object in a text, whatever stands around it.
+    """The JSON object within a text.
 
     Raises:
-        Unreadable: there is none, or not of this shape.
+        InvalidStructuredOutput: There is none, or not of this shape.
     """
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
@@ -47,10 +47,7 @@ async def ask_structured(
     """Ask the model for an object; its text is not shown, its reasoning is.
 
     Returns:
-        None when the second answer was no better, or the time was used up.
-
-    Raises:
-        ModelFailed: the model broke off.
+        None if the second answer was no better, or time was used up.
     """
     conversation = list(messages)
     for is_repair in (False, True):

@@ -1,4 +1,4 @@
-"""Tool calls as effects: run once, read back when the run is taken up, held for a person."""
+"""Tool calls as effects: run once, read back in a replay, held for a person."""
 
 import asyncio
 import json
@@ -33,11 +33,11 @@ _FINDINGS = TypeAdapter(list[EvidenceFinding])
 
 
 class ToolCallRunner:
-    """Runs the calls of a run, or reads back what they gave.
+    """Runs the calls of a run, or reads back their results.
 
     Args:
-        budget: says how long a call may take, and is told when time was used up.
-        evidence: what tools add their passages to.
+        budget: Limits the time of calls, and is ended when it is used up.
+        evidence: Receives the passages of tools.
     """
 
     def __init__(self, strategy: Strategy, budget: Budget, evidence: Evidence) -> None:
@@ -46,10 +46,10 @@ class ToolCallRunner:
         self._evidence = evidence
 
     async def run(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolOutput]:
-        """Run calls; those that can be repeated side by side, any other alone and in order.
+        """Run calls: idempotent ones side by side, others alone and in order.
 
         Raises:
-            Suspended: some wait for a person or for the caller's frontend; the others are done.
+            Suspended: Some wait for a person or the caller's frontend; the others are done.
         """
         try:
             return await self._run_all(calls, tools)
@@ -71,7 +71,7 @@ class ToolCallRunner:
         return [done[call.id] for call in calls]
 
     async def _run_first(self, calls: Sequence[ToolCall], tools: Toolbox) -> dict[str, ToolOutput]:
-        """Make or hold the calls that decide which of the others may be made at all."""
+        """Run or hold the calls that decide whether others are allowed."""
         done: dict[str, ToolOutput] = {}
         for call in calls:
             tool = tools.get(call.name)
@@ -87,7 +87,7 @@ class ToolCallRunner:
         return done
 
     async def _preview(self, call: ToolCall, tool: Tool, tools: Toolbox) -> Effect | ToolOutput | None:
-        """The effect of a call that waits, or the result of one that can't be made; else None."""
+        """The effect of a waiting call or the result of an impossible one; else None."""
         try:
             async with asyncio.timeout(self.budget.acting_seconds_left):
                 preview = await tools.preview_call(call.name, call.arguments)
@@ -108,7 +108,7 @@ class ToolCallRunner:
             skills.hold_pending(call.id, effect.outcome["skill"])
 
     def _waits(self, call: ToolCall, tools: Toolbox) -> bool:
-        """Whether somebody else has to do something before the call has a result."""
+        """Whether the call waits for a person or the frontend."""
         effect = self._strategy.context.journal.find(_key(call))
         if effect is not None:
             return effect.status == "waiting"
@@ -149,7 +149,7 @@ class ToolCallRunner:
         """Run one call while there is time, and show its result.
 
         Args:
-            given: its result where it is known without the call being made.
+            ready: The result, if known without running the call.
         """
         journal, key = self._strategy.context.journal, _key(call)
         past, refusal = journal.read(key), tools.refusal(call.name)
@@ -180,7 +180,7 @@ class ToolCallRunner:
         return None if skills is None else skills.pop_note(call.id)
 
     async def _denied(self, call: ToolCall, refusal: str) -> ToolOutput:
-        """What a call gives that the active skills do not allow."""
+        """The result of a call that the active skills do not allow."""
         try:
             if (skills := self._strategy.context.skills) is not None:
                 await skills.record_denial(call.name)
@@ -255,11 +255,7 @@ def _outcome(output: ToolOutput, findings: Sequence[EvidenceFinding]) -> dict[st
 
 @dataclass(frozen=True, slots=True)
 class ToolRound:
-    """A round of calls.
-
-    Attributes:
-        messages: The turn and its results, for the next turn.
-    """
+    """A round of calls; ``messages`` are the turn and its results."""
 
     messages: tuple[ModelMessage, ...]
     ran: int
@@ -267,12 +263,12 @@ class ToolRound:
 
 
 def search_call(query: str, new_id: str) -> ToolCall:
-    """A call of the search, under an id made of a new one."""
+    """A search call, with an id derived from a new one."""
     return _own_call(search_knowledge_base.NAME, {"query": query}, new_id)
 
 
 def load_call(skill: str, new_id: str) -> ToolCall:
-    """A call that loads a skill, under an id made of a new one."""
+    """A call that loads a skill, with an id derived from a new one."""
     return _own_call(load_skill.NAME, {"name": skill}, new_id)
 
 
@@ -282,18 +278,18 @@ def _own_call(name: str, arguments: dict[str, str], new_id: str) -> ToolCall:
 
 
 def is_success(output: ToolOutput) -> bool:
-    """Whether a call gave something."""
+    """Whether a call succeeded."""
     return output.ran and output.failure is None
 
 
 def is_uncited_source(call: ToolCall, output: ToolOutput) -> bool:
-    """Whether a statement without a citation may rest on a result; not on what a skill says."""
+    """Whether uncited statements may rest on a result; not on a skill's text."""
     is_uncited = read_passages(output.content) is None
     return is_success(output) and is_uncited and call.name not in ALWAYS_ALLOWED
 
 
 def call_signature(call: ToolCall) -> str:
-    """What was called with what, however its JSON is spelled."""
+    """Tool and arguments of a call, independent of JSON spelling."""
     try:
         arguments = json.dumps(parse(call.arguments or "{}"), sort_keys=True)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What strategies with tools share: turns within a budget, calls, evidence, the checked answer."""
+"""Base of strategies with tools: turns within a budget, calls, evidence, the checked answer."""
 
 from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import replace
@@ -85,7 +85,7 @@ class ToolLoopStrategy(Strategy):
         self._counted_tokens = 0
 
     async def run_step(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
-        """Run a step; the first one of the run begins with the skills that a person chose."""
+        """Run a step; the first one of the run loads the chosen skills."""
 
         async def prepared() -> NextT:
             await self._load_chosen()
@@ -105,7 +105,6 @@ class ToolLoopStrategy(Strategy):
 
     @property
     def budget(self) -> Budget:
-        """What the run may still spend."""
         return self._budget
 
     @budget.setter
@@ -118,7 +117,7 @@ class ToolLoopStrategy(Strategy):
         return search_knowledge_base.NAME in self.tools
 
     def progress(self) -> dict[str, JsonValue]:
-        """Turns of the model, calls that have a result, passages, the budget that ended it."""
+        """Counts of turns, finished calls and passages, and the budget's end."""
         ended_by = self.budget.ended_by
         return {
             "turns": self.context.journal.turns,
@@ -128,19 +127,18 @@ class ToolLoopStrategy(Strategy):
         }
 
     def add_usage(self, usage: TokenUsage) -> None:
-        """Add a model call's tokens, for the budget too."""
         super().add_usage(usage)
         self._counted_tokens += usage.prompt_tokens + usage.completion_tokens
 
     def conversation(self, system: str) -> list[ModelMessage]:
-        """The system's message, what was said before and the question."""
+        """The system message, the history and the question."""
         question = question_with_context(self.context.question, self.caller_context)
         message = ModelMessage("user", question, images=self.context.vision.images)
         return [ModelMessage("system", system), *self.past(), message]
 
     @property
     def caller_context(self) -> tuple[ContextItem, ...]:
-        """What the caller's page knows; the offline model would look for every word of it."""
+        """Context of the caller's page; none for the offline model, which would search every word."""
         context = self.context
         return () if context.model.is_extractive else (*context.caller_context, *context.vision.unseen_notice)
 
@@ -157,14 +155,10 @@ class ToolLoopStrategy(Strategy):
     ) -> Turn | None:
         """One turn of the model, counted and in time.
 
-        An endpoint that refuses tools is asked without them; what is in the knowledge bases is
-        then looked up for it.
+        An endpoint that refuses tools is asked without them, after a search of the knowledge bases.
 
         Returns:
-            None when time was used up before it said anything that counts.
-
-        Raises:
-            ModelFailed: the model broke off.
+            None if time was used up before any usable output.
         """
         if tools and self.uses_tools:
             try:
@@ -178,21 +172,17 @@ class ToolLoopStrategy(Strategy):
         return await self.ask_model_in_time(messages, (), voice=voice)
 
     def equipped(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-        """The messages with the skills: the active ones, and while they can be loaded their index."""
+        """The messages with the active skills, and the index of skills if they can be loaded."""
         return with_skills(self.context.skills, messages, self.tools if self.uses_tools else ())
 
     def start_subtask(self, lookup: str) -> None:
-        """Begin something for which no call was made yet.
-
-        Args:
-            lookup: what is looked up for an endpoint that knows no tools.
-        """
+        """Begin a new subtask; ``lookup`` is the search for an endpoint without tool calling."""
         self._lookup = lookup
         self._outcomes.clear()
         self.budget.reset_repeats()
 
     def search_turn(self, query: str) -> Turn:
-        """A turn of the strategy's own, which searches."""
+        """A search turn of the strategy's own."""
         return Turn(self.new_id(), "", "", (self.announce_search(query),), "tool_calls")
 
     async def ask_model_in_time(
@@ -201,11 +191,11 @@ class ToolLoopStrategy(Strategy):
         """One turn, counted and in time.
 
         Returns:
-            None when time was used up before it said anything that counts.
+            None if time was used up before any usable output.
 
         Raises:
-            ToolsRefused: the endpoint can't do tool calling.
-            ModelFailed: the model broke off.
+            ToolsRefused: The endpoint can't do tool calling.
+            ModelFailed: The model broke off.
         """
         sent = self._as_asked(messages)
         counted = self._counted_tokens
@@ -233,10 +223,10 @@ class ToolLoopStrategy(Strategy):
         return characters // _CHARACTERS_PER_TOKEN
 
     async def run_tool_calls(self, turn: Turn) -> ToolRound:
-        """Run the calls of a turn; each gets a result, and none is run that was run before.
+        """Run the calls of a turn; each gets a result, and repeats are not run.
 
         Raises:
-            Suspended: some of them wait for a person or for the caller's frontend.
+            Suspended: Some wait for a person or the caller's frontend.
         """
         refused, repeated = self._refused(turn)
         ready = [call for call in turn.calls if call.id not in refused]
@@ -254,7 +244,7 @@ class ToolLoopStrategy(Strategy):
         return ToolRound((turn.message, *answers), good, len(by_call) - good)
 
     def _refused(self, turn: Turn) -> tuple[dict[str, ToolOutput], int]:
-        """The calls that are not run, with what is said of them, and how many are repeats."""
+        """The results of calls that are not run, and the number of repeats."""
         refused: dict[str, ToolOutput] = {}
         repeated = 0
         signatures: set[str] = set()
@@ -273,14 +263,13 @@ class ToolLoopStrategy(Strategy):
         return refused, repeated
 
     def refuse(self, call_id: str, why: str) -> None:
-        """Give a call that is not run its result."""
         self.emit(ToolCallResult(f"result_{call_id}", call_id, why))
 
     async def call(self, calls: Sequence[ToolCall]) -> list[ToolOutput]:
-        """Run tools while there is time, and show what each of them gave.
+        """Run tools while there is time, and show their results.
 
         Raises:
-            Suspended: some of them wait for a person or for the caller's frontend.
+            Suspended: Some wait for a person or the caller's frontend.
         """
         outputs = await self.call_runner.run(calls, self.tools)
         self._made_calls += len(calls)
@@ -291,7 +280,7 @@ class ToolLoopStrategy(Strategy):
         return outputs
 
     def show_skills(self, *, anew: bool = False) -> None:
-        """Bring the shared state up to date with the active skills and their steps."""
+        """Update the shared state with the active skills and their steps."""
         skills = self.context.skills
         news = None if skills is None else skills.state_update(anew=anew)
         if news:
@@ -309,14 +298,14 @@ class ToolLoopStrategy(Strategy):
         return call
 
     def show_evidence(self) -> None:
-        """Bring the shared state up to date with what was found."""
+        """Update the shared state with the evidence."""
         if len(self.evidence.numbers()) == self._shown_evidence:
             return
         self._shown_evidence = len(self.evidence.numbers())
         self.emit(StateDelta((PatchOperation("add", "/evidence", self.evidence.to_json()),)))
 
     def passages(self, *, relevant_only: bool = False) -> str:
-        """What was found, as JSON text that fits into a prompt."""
+        """The evidence as JSON text that fits into a prompt."""
         numbers = self.evidence.numbers(relevant_only=relevant_only)
         return self.evidence.text(numbers, limit=self.context.limits.evidence_characters)
 
@@ -328,7 +317,7 @@ class ToolLoopStrategy(Strategy):
         self.emit(ThoughtEnded(thought_id))
 
     def emit_answer(self, text: str) -> Turn:
-        """Begin the answer with a text that is there already; it stays open."""
+        """Begin the answer with a finished text; it stays open."""
         message_id = self.new_id()
         self.emit(TextStarted(message_id))
         if text:
@@ -336,10 +325,10 @@ class ToolLoopStrategy(Strategy):
         return Turn(message_id, text, "", (), "stop")
 
     async def answer_now(self, messages: Sequence[ModelMessage]) -> Turn:
-        """The answer, without tools; where a budget was used up, from what is there.
+        """The answer without tools, from the available evidence if a budget was used up.
 
         Raises:
-            ModelFailed: the model broke off, or said nothing.
+            ModelFailed: The model broke off, or said nothing.
         """
         sent = self._as_asked(with_skills(self.context.skills, messages, ()))
         if self.budget.ended_by is not None and not self.context.model.is_extractive:
@@ -353,7 +342,7 @@ class ToolLoopStrategy(Strategy):
         return self.emit_answer("")
 
     def finish_answer(self, turn: Turn | None) -> StopEvent:
-        """Check the answer against its sources and end its message with what came out."""
+        """Check the answer against its sources and end its message with the result."""
         if turn is None:
             return StopEvent()
         about = (self.context.vision, self.budget)
@@ -381,11 +370,11 @@ class ToolLoopStrategy(Strategy):
 
 
 class CheckCitations(Event):
-    """The answer stands."""
+    """The answer is complete."""
 
 
 class CitedAnswerStrategy(ToolLoopStrategy):
-    """A run whose answer is held as ``answer_turn`` until its citations are checked."""
+    """A run that holds its answer as ``answer_turn`` until the citations are checked."""
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
@@ -393,7 +382,7 @@ class CitedAnswerStrategy(ToolLoopStrategy):
 
     @step
     async def check_citations(self, event: CheckCitations) -> StopEvent:
-        """Resolve each cited number and end the message with what it resolves to."""
+        """Resolve each cited number and end the message with its citations."""
         return await self.run_step("check_citations", self._check_citations)
 
     async def _check_citations(self) -> StopEvent:
@@ -403,11 +392,10 @@ class CitedAnswerStrategy(ToolLoopStrategy):
 def with_skills(
     skills: RunSkills | None, messages: Sequence[ModelMessage], tools: Container[str]
 ) -> list[ModelMessage]:
-    """The messages with the active skills in them.
+    """The messages with the active skills.
 
     Args:
-        skills: the run's; None for none.
-        tools: those that the model may call; while it may load skills it is told which there are.
+        tools: The model's tools; if it may load skills, their index is included.
     """
     if skills is None:
         return list(messages)
@@ -421,7 +409,7 @@ LEFT_OUT = "Left out: this result is too far back. Make another call if it is ne
 
 
 def fit_messages(limit: int, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """The messages without the results furthest back, where all are more than a model can read."""
+    """The messages without the oldest results, if all are more than a model can read."""
     fitted: list[ModelMessage] = []
     skill_calls = {call.id for earlier in messages for call in earlier.tool_calls if call.name in (LOAD, COMPLETE)}
     for message in reversed(messages):
@@ -440,7 +428,7 @@ def _counts(message: ModelMessage, skill_calls: set[str]) -> bool:
 
 
 def results_as_user_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Calls and results for an endpoint that knows no tools: the results as the user's data."""
+    """Calls and results for an endpoint without tool calling: the results as the user's data."""
     plain: list[ModelMessage] = []
     for message in messages:
         if message.role == "tool":
