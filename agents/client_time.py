@@ -14,7 +14,7 @@ from core.time_zones import UTC_NAME, find_zone
 ZoneSource = Literal["event_timezone", "client_time", "profile", "utc"]
 # RFC 3339, section 5.6; the offset is not optional.
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
-# What a JavaScript date can hold, in milliseconds.
+# Range of a JavaScript date in milliseconds.
 _EPOCH_MS = range(-8_640_000_000_000_000, 8_640_000_000_000_001)
 
 
@@ -54,18 +54,14 @@ class UserClock:
     profile_timezone: str | None = None
 
     def zone(self, event_timezone: str | None = None) -> ZoneChoice:
-        """The time zone by docs/reference/run-input.md, section "Order of time zone sources".
-
-        Raises:
-            InvalidRequest: ``event_timezone`` is not a zone.
-        """
+        """The time zone by docs/reference/run-input.md, section "Order of time zone sources"."""
         if event_timezone:
             return ZoneChoice(require_zone(event_timezone), "event_timezone")
         if self.client_time is not None:
             zone = find_zone(self.client_time.device_timezone)
             if zone is not None:
                 return ZoneChoice(zone, "client_time")
-        # Checked when it was set; a later edition of the database may lack it.
+        # Valid when set, but a later time zone database may lack it.
         zone = find_zone(self.profile_timezone or "")
         if zone is not None:
             return ZoneChoice(zone, "profile")
@@ -99,7 +95,7 @@ def read_client_time(value: JsonValue) -> ClientTime | None:
     if now is None:
         raise _invalid("client_now_iso")
     epoch_ms = fields.get("client_epoch_ms", fields.get("clientEpochMs"))
-    # True is an integer to Python.
+    # bool is an int in Python.
     if isinstance(epoch_ms, bool) or not isinstance(epoch_ms, int) or epoch_ms not in _EPOCH_MS:
         raise _invalid("client_epoch_ms")
     return ClientTime(zone, now, epoch_ms)

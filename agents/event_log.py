@@ -15,7 +15,7 @@ from core.db.types import utc_now
 from core.errors.base import AgentexError
 
 _READ_BATCH = 500
-# Put together once: they run for every token, and building one takes as long as running it.
+# Built once: they run for every token, and building a statement takes as long as running it.
 _IS_HELD = (col(AgentRun.lease_owner) == bindparam("driver"), col(AgentRun.status) == RunStatus.RUNNING.value)
 _COUNT_EACH = (
     update(AgentRun)
@@ -24,7 +24,7 @@ _COUNT_EACH = (
 )
 _COUNT = _COUNT_EACH.returning(col(AgentRun.last_seq))
 _COUNT_HELD = _COUNT.where(*_IS_HELD)
-# In one order, so that nobody who holds several rows waits for another who does.
+# In a fixed order, to prevent deadlocks between multi-row locks.
 _HELD = (
     select(AgentRun.id, AgentRun.last_seq)
     .where(col(AgentRun.id).in_(bindparam("keys", expanding=True)), *_IS_HELD)
@@ -130,7 +130,7 @@ async def append_all(
 async def _count(connection: AsyncConnection, additions: Sequence[LogAddition], driver: str) -> dict[str, int]:
     """Add to the event counts of leased runs; returns each run's last number before."""
     if len(additions) == 1:
-        # The usual one, in one statement less.
+        # The usual case, with one statement less.
         (addition,) = additions
         more = len(addition.events)
         parameters = {"key": addition.run_key, "driver": driver, "more": more, "own": addition.own_events}

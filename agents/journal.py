@@ -70,7 +70,7 @@ class Journal:
         self._own_events = 0
         self._turns = self._ids = 0
         self._now = now
-        # Only time in which somebody worked on the run counts, not the time it lay waiting.
+        # Only working time counts, not waiting time.
         worked = max((effect.seconds for effect in self._effects.values()), default=0.0)
         self._begun = now() - worked
         self._settled = 0.0
@@ -162,7 +162,7 @@ class Journal:
         if status == "done":
             self._unread.add(key)
             self._answered.add(key)
-            # The answer comes after all that was emitted before.
+            # The answer comes after all earlier events.
             self._own_events_left = 0
         return effect
 

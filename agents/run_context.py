@@ -29,7 +29,7 @@ _UNREADABLE = (
     "{unseen} of {total} attached pictures could not be read and were not looked at.",
     "附带的 {total} 张图片中有 {unseen} 张无法读取，没有被查看。",
 )
-# The rest is for the answer, so that a run that takes long still ends in one.
+# The rest is reserved for the answer, so that long runs still give one.
 _ACTING_SHARE = 0.8
 
 

@@ -31,11 +31,11 @@ LONGEST_ID = 200
 MOST_MESSAGES = 10_000
 MOST_IDS = 100
 """Ids of one list, and answers; no run waits for more."""
-# What the writer of events can write.
+# Limits of the event encoder.
 _DEEPEST = 250
 _LONGEST_PATH = 200
 _INTEGERS = range(-(2**63), 2**64)
-# Looking for the field of a fault ends here; the body is refused all the same.
+# Bound of the search for the faulty field; the body is rejected anyway.
 _MOST_LOOKED_AT = 100_000
 _SNAKE_KEYS = {
     "thread_id": "threadId",
@@ -279,7 +279,7 @@ def _find_fault(body: JsonValue) -> tuple[str, str]:
 
 
 def _below(path: str, key: str | int) -> str:
-    # Cut: a path is made for each value below a key, however long that is.
+    # Cut, because the path is built for each value below a key.
     return f"{path}.{str(key)[:_LONGEST_PATH]}".strip(".")[:_LONGEST_PATH]
 
 
@@ -325,7 +325,7 @@ def upgrade_message_parts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
 def _message(message: JsonValue, field: str) -> JsonValue:
     if not isinstance(message, dict):
         return message
-    # A null content is no absent option: the model has to refuse it.
+    # Null content must be rejected by the model, unlike absent options.
     upgraded = {key: v for key, v in message.items() if v is not None or key == "content"}
     if isinstance(upgraded.get("content"), list):
         upgraded["content"] = _parts(as_list(upgraded["content"]), f"{field}.content")

@@ -104,7 +104,7 @@ class AguiEncoder:
                 return self._wires(_state(event))
 
     def _more(self, event: TextDelta | ThoughtDelta | ToolCallArgs) -> WireEvent:
-        # Every token is one of these: the models would take ten times as long for the same.
+        # Every token is one of these, and the models would take ten times as long.
         match event:
             case TextDelta(message_id):
                 kind, field, name = "TEXT_MESSAGE_CONTENT", "messageId", message_id
@@ -222,7 +222,7 @@ def _activity(event: ActivityStarted | ActivityChanged) -> BaseEvent:
         case ActivityStarted(message_id, kind, content):
             return ActivitySnapshotEvent(message_id=message_id, activity_type=kind, content=content)
         case ActivityChanged(message_id, kind, changes):
-            # An addition to a member that is there replaces it.
+            # ``add`` on an existing member replaces it.
             patch = [{"op": "add", "path": f"/{key}", "value": changes[key]} for key in changes]
             fields = {"message_id": message_id, "activity_type": kind, "patch": patch}
             return ActivityDeltaEvent.model_validate(fields)

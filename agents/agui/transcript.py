@@ -76,7 +76,7 @@ class Transcript:
             if is_waiting or not is_told:
                 self._trace[name] = entry
             if isinstance(entry, _Call):
-                # The message was the earlier run's.
+                # The message belongs to the earlier run.
                 entry.message_id = ""
 
     def forget(self, ids: frozenset[str]) -> None:

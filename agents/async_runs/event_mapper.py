@@ -124,7 +124,7 @@ class EventTranslator:
 
     def _step_started(self, event: WireEvent) -> list[WireEvent]:
         if self._stage is not None:
-            # A step inside the stage; other agent types have but one stage, the worker's.
+            # A step inside the stage; other agent types have only the worker's stage.
             return []
         name = as_text(event["stepName"])
         self._stage = _STAGES.get(name, "worker")
@@ -169,7 +169,7 @@ class EventTranslator:
         call = self._call(event)
         events: list[WireEvent] = []
         if call.arguments is None:
-            # None were given, or what was given is no object and can't be shown as one.
+            # No arguments, or not an object.
             call.arguments = {}
             events.append(self._about(event, call, type="TOOL_CALL_ARGS", args={}))
         return [*events, self._about(event, call)]
@@ -208,7 +208,7 @@ class EventTranslator:
         text = "".join(self._texts.pop(message_id, ()))
         answer = _AnswerText(message_id, text, as_object(event.get("metadata")))
         if message_id in self._with_calls:
-            # What was said before a call is no answer yet.
+            # Text before a call is not the answer.
             return []
         if answer.metadata.get("stopped"):
             # Only the run's end tells whether it was stopped or broke off.
@@ -218,7 +218,7 @@ class EventTranslator:
         return [self._answer(event, answer)]
 
     def _messages_replaced(self, event: WireEvent) -> list[WireEvent]:
-        # What a process that died had begun to say is taken back, and begun again by the next one.
+        # Text of a dead process is withdrawn, and started again by the next one.
         message_ids = {as_text(as_object(message).get("id")) for message in as_list(event["messages"])}
         if self._cut_off is not None and self._cut_off.message_id not in message_ids:
             self._cut_off = None

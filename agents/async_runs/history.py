@@ -20,7 +20,7 @@ from core.auth.principal import Principal
 from core.json_access import as_list, as_object, as_text
 from kb_service.models import Attachment
 
-# Nothing is older or newer; the calendar's own ends can't be moved between time zones.
+# Earliest and latest times; the calendar's own limits can't be shifted between time zones.
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(9999, 1, 1)
 _SHOWN_ROLES = ("user", "assistant")
 
@@ -63,7 +63,7 @@ async def read_day(
     messages_query = select(ChatMessage).where(
         ChatMessage.session_id == thread.id,
         col(ChatMessage.role).in_(_SHOWN_ROLES),
-        # One without text holds the calls of a run that waits, which its own events ask about.
+        # A message without text holds the calls of a waiting run, which its own events show.
         col(ChatMessage.content) != "",
     )
     query = messages_query.order_by(col(ChatMessage.position).desc()).limit(1)
@@ -141,7 +141,7 @@ def _messages(
 
 def _ui_schema(row: ChatMessage, failure: str | None) -> dict[str, JsonValue] | None:
     details = row.details
-    # What the whole run called and used stands on its last message, which is the answer.
+    # Calls and usage of the whole run are on its last message, the answer.
     if row.role != "assistant" or "tool_calls" not in details:
         return None
     answer = FinalAnswer(

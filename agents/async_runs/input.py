@@ -222,12 +222,12 @@ def _request(
 ) -> RunRequest:
     text = _text(question)
     if not text.strip() and images:
-        # Something has to be asked and kept: what the images are called.
+        # The question must not be empty: use the image names.
         text = ", ".join(image.filename or image.mime_type for image in images)
     state = fields.get("state")
     agui: dict[str, JsonValue] = {
         **{name: fields[name] for name in _TAKEN if name in fields},
-        # Any JSON is a state here; the engine's is an object.
+        # Any JSON is accepted as state; the engine needs an object.
         "state": state if isinstance(state, dict) or state is None else {"value": state},
         "messages": [{**question, "content": text}, *others],
     }
@@ -241,7 +241,7 @@ def _request(
 def _as_rejected(error: InvalidRunInput) -> RejectedRunInput:
     field, fault = str(error.details["field"]), str(error.details["error"])
     if field.startswith("forwardedProps.client_time"):
-        # Worded by the contract itself.
+        # Messages are fixed by the contract.
         name = fault.removeprefix("invalid ")
         return RejectedRunInput(fault, message_zh=f"{name} 无效", field=field)
     rejected = invalid(field.partition(".")[0], fault)

@@ -64,8 +64,6 @@ async def find_position(
         None if everything was read.
 
     Raises:
-        SessionNotFound: The caller has no such thread.
-        RunNotFound: It has no runs yet.
         InvalidCursor: The cursor does not belong to this thread.
     """
     thread = await sessions.get(session, principal, thread_id)

@@ -242,7 +242,7 @@ def _sources(citations: Sequence[dict[str, JsonValue]]) -> Iterator[CitationNode
 
 
 def _links(links: dict[MarkdownLink, None]) -> Iterator[LinkNode]:
-    # Half an address leads somewhere else: a long one is left out.
+    # Long addresses are left out: a cut one leads elsewhere.
     fitting = [link for link in links if len(link.url) <= _LONGEST_URL]
     for link in fitting[:_MOST_LINKS]:
         yield LinkNode(label=cut(link.label, _LONGEST_LABEL), url=link.url)

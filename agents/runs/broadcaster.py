@@ -32,7 +32,6 @@ _MOST_AT_ONCE = 100
 # Below the client's socket timeout of five seconds.
 _BLOCK_MS = 2_000
 _PAUSE_SECONDS = 1.0
-# Per stream its name and its entries, each with its id and its fields.
 _Answer = Sequence[tuple[bytes, list[tuple[bytes, dict[bytes, bytes]]]]]
 
 

@@ -99,12 +99,7 @@ class RunBuilder:
         return PreparedRun(run, start_noop(context, noop.refused))
 
     async def build_resumed(self, recoverable: RecoverableRun) -> PreparedRun:
-        """Build a run that continues where it stopped.
-
-        Raises:
-            AccountDisabled: The owner is disabled.
-            InvalidToken: The owner was deleted.
-        """
+        """Build a run that continues where it stopped."""
         run = recoverable.run
         async with self._database.reading() as session:
             owner = await principal_for_user(session, run.owner_id)
@@ -186,9 +181,9 @@ class RunBuilder:
                 connections = await mcp_connections.load_tools(session, mcp.tool_lists, enabled)
         server = add_tool_policies(policies, connections)
         tools = tools_for_run(mcp, self._database, connections)
-        # A tool that its server lists only since then starts with the server's policy.
+        # Tools listed since then start with the server's policy.
         new: dict[str, ToolPolicy] = {tool.name: server.in_force(tool.name, None) for tool in tools}
-        # Still offered to a run that began with them: without them a replay would differ.
+        # Still offered, because a replay without them would differ.
         withheld = () if may_use_connections(request.lacking) else new
         forbidden = server.forbidden | withheld_tools(request.lacking) | frozenset(withheld)
         return tools, ToolRules({**new, **request.tool_policies}, forbidden)

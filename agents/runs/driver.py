@@ -123,7 +123,7 @@ class EventWriter:
     async def _try(self, queued: Sequence[_QueuedBatch]) -> list[WriteResult | None] | Exception:
         try:
             return await self._write([batch for batch, _ in queued])
-        # The edge of the runs: each of them gets the error where it waits.
+        # Each waiting run gets the error.
         except Exception as error:  # noqa: BLE001
             return error
 
@@ -153,7 +153,7 @@ class EventWriter:
             return
         for (_, waiting), written in zip(queued, outcomes, strict=True):
             if waiting.done():
-                # The run was cancelled meanwhile.
+                # The waiter was cancelled.
                 continue
             if written is None:
                 waiting.set_exception(LogClosed())
@@ -195,7 +195,7 @@ class Heartbeat:
             except DatabaseUnavailable:
                 continue
             except Exception:
-                # Without the heartbeat the runs would count as lost while they go on.
+                # Without the heartbeat running runs would count as lost.
                 log.exception("runs.pulse_failed")
 
     async def _look(self) -> None:
@@ -204,7 +204,7 @@ class Heartbeat:
         async with self._database.reading() as session:
             active_keys = await _active_keys(session, self._driver)
         for run_key in watched - active_keys:
-            # The current callback: the run may have gone from preparation to driving meanwhile.
+            # The current callback: preparation may have become driving by now.
             if (stop := self._watched.pop(run_key, None)) is not None:
                 # In a task of its own: a run may take its time to stop.
                 stopping = asyncio.ensure_future(stop())
@@ -312,11 +312,11 @@ class RunDriver:
 
     async def _release(self) -> None:
         try:
-            # After a renewal that is under way.
+            # After a renewal in progress.
             async with self._context.log.lock, unit_of_work(self._context.database) as work:
                 await store.release(work, self._run)
         except DatabaseUnavailable:
-            # Then it is recovered when its lease ends.
+            # It is then recovered when its lease expires.
             log.warning("run.not_released", run_id=self._run.run_id)
 
     async def _write(self, batch: EventBatch) -> None:
@@ -347,7 +347,7 @@ class RunDriver:
         ending = replace(self._ending(last), own_events=batch.own_events)
         async with unit_of_work(self._context.database) as work:
             entries = await finish.finish(work, run.key, wire, ending, driver=run.driver)
-            # After the check of the lease: without it the place in the journal may be taken.
+            # After the lease check: without the lease, the journal position may be taken.
             await journal_store.write(work.session, run.task_id, batch.effects, stored=self._stored)
         log.info("run.ended", run_id=run.run_id, status=ending.status)
         return entries

@@ -134,7 +134,7 @@ async def _finish(
             )
         )
     freed = update(ChatSession).where(col(ChatSession.active_run_id) == run.id)
-    # What waited before the run began was dealt with when it took the thread.
+    # Older interrupts were handled when the run took the thread.
     freed = freed.values(waiting_run_id=run.id) if ending.waits else freed
     await session.exec(freed.values(active_run_id=None))
     await usage.record_run(session, run)

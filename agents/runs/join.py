@@ -38,17 +38,13 @@ class JoinPoint:
 
 
 async def join(session: AsyncSession, principal: Principal, thread_id: str) -> JoinPoint:
-    """The thread's messages and state, and what is open in its newest run.
-
-    Raises:
-        SessionNotFound: The caller has no such thread, or it has no runs.
-    """
+    """The thread's messages and state, and what is open in its newest run."""
     thread = await threads.find_thread(session, principal, thread_id)
     run = None if thread is None else await newest_run(session, thread)
     if thread is None or run is None:
         raise SessionNotFound
     logged = await event_log.read_all(session, run.id)
-    # The log's word: the run may have ended since its row was read.
+    # By the log: the run may have ended since its row was read.
     is_live = logged[-1]["type"] not in event_log.TERMINAL_TYPES
     fold = await fold_thread(session, thread.id, until=run.id)
     for event in logged:
@@ -74,7 +70,7 @@ async def _open_outcome(session: AsyncSession, thread: ChatSession) -> JsonValue
 async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | None:
     """The run that holds the thread, else the last that did."""
     if thread.active_run_id is not None:
-        # Whatever the clocks of the processes say that began this one and those before it.
+        # Independent of clock differences between processes.
         holder = await session.get(AgentRun, thread.active_run_id)
         if holder is not None:
             return holder

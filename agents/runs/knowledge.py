@@ -99,12 +99,7 @@ class KnowledgeBaseReader:
         self._user_id = user_id
 
     async def read(self, document: str, *, start: int, end: int) -> DocumentSpan:
-        """A part of a document, by its id or its name.
-
-        Raises:
-            KnowledgeBaseNotFound: The caller may no longer read any of them.
-            DocumentNotFound: None of them has such a searchable document.
-        """
+        """A part of a document, by its id or its name."""
         rows = await recheck_access(self._database, self._user_id, self._knowledge_bases)
         scope = ReadScope([row.id for row in rows], UserViewer(self._user_id))
         async with self._database.reading() as session:
@@ -114,14 +109,7 @@ class KnowledgeBaseReader:
 
 
 async def recheck_access(database: Database, owner_id: str, rows: Sequence[KnowledgeBase]) -> Sequence[KnowledgeBase]:
-    """Current rows of a run's knowledge bases that its owner may still search.
-
-    Raises:
-        KnowledgeBaseNotFound: None is left.
-        PermissionDenied: The owner may no longer read any.
-        AccountDisabled: The owner is disabled.
-        InvalidToken: The owner was deleted.
-    """
+    """Current rows of a run's knowledge bases that its owner may still search."""
     async with database.reading() as session:
         owner = await principal_for_user(session, owner_id)
         owner.require(Permission.KB_VIEW)

@@ -37,7 +37,7 @@ from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 from skills.store.catalog import CatalogCard
 
-# More at once would only delay each other, and the runs that are under way.
+# More would only delay each other and running runs.
 _STARTS_AT_ONCE = 4
 Probes = set[asyncio.Task[ProbeResult]]
 
@@ -121,11 +121,7 @@ class Planner:
         self.slots = asyncio.Semaphore(_STARTS_AT_ONCE)
 
     async def plan(self, principal: Principal, request: RunRequest, reject: RejectPolicy) -> RunPlan:
-        """Plan a run, and again once MCP servers without cached tools have listed them.
-
-        Raises:
-            AgentexError: See :meth:`RunService.start`.
-        """
+        """Plan a run, and again once MCP servers without cached tools have listed them."""
         async with self.slots:
             plan, probes = await self._plan(principal, request, reject)
         if not probes:
@@ -154,7 +150,7 @@ class Planner:
                         session, principal, request, thread, current.limits
                     )
                 case Resume(waiting=waiting):
-                    # It works with what its task began with.
+                    # It keeps the resources of its task.
                     request = await self._with_policies(session, user_id, request)
                     model = await self._models.reopen(session, user_id, waiting.model)
                     resources = RunResources(model, current.limits)
@@ -248,12 +244,7 @@ def drop_unloadable_skills(request: RunRequest, config: dict[str, JsonValue]) ->
 async def choose_knowledge_bases(
     session: AsyncSession, principal: Principal, request: RunRequest, config: dict[str, JsonValue]
 ) -> Sequence[KnowledgeBase]:
-    """The knowledge bases of the request, else of the session, else all that the caller sees.
-
-    Raises:
-        KnowledgeBaseNotFound: The caller sees no such knowledge base.
-        PermissionDenied: The request names some, and the caller may view none.
-    """
+    """The knowledge bases of the request, else of the session, else all that the caller sees."""
     ids = request.options.knowledge_base_ids
     if Permission.KB_VIEW not in principal.permissions:
         if ids:
@@ -301,10 +292,6 @@ async def choose_connections(
 
     Returns:
         Also the connections, and probes of servers without cached tools.
-
-    Raises:
-        McpConnectionNotFound: A named connection is not the caller's.
-        PermissionDenied: The caller may use none, or the account is limited to others.
     """
     ids = _connection_ids(request, config)
     rows = await mcp_connections.list_rows(session, principal.user_id, ids)

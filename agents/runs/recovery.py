@@ -92,7 +92,7 @@ async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
     task = run if run.task_id == run.id else await session.get_one(AgentRun, run.task_id)
     request = _REQUESTS.validate_python(task.request["input"])
     if task is not run:
-        # Who answers with a key that may do less does not get by it what the task may do.
+        # A weaker API key that answers must not gain the task's permissions.
         answering = _REQUESTS.validate_python(run.request["input"])
         request = replace(request, lacking=(*request.lacking, *answering.lacking))
     past = await journal_store.read(session, run.task_id)

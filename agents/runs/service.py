@@ -88,12 +88,12 @@ class RunService:
         plan = await self._planner.plan(principal, request, reject)
         async with self._planner.slots:
             if self._is_draining:
-                # Draining began meanwhile: planning may wait for MCP servers.
+                # Draining may have begun while planning waited for MCP servers.
                 raise ShuttingDown
             try:
                 run = await self._start(principal, plan)
             except IntegrityError:
-                # The run's id is taken, or another request made the thread or the run just now.
+                # The run id is taken, or another request just created the thread or run.
                 run = await self._start(principal, plan, recheck=True)
         self._spawn(run, lambda: self._builder.build(run, plan))
         return run.key
@@ -127,10 +127,10 @@ class RunService:
                 await driver.hand_over()
             await driver.drive()
         except DatabaseUnavailable as error:
-            # It is recovered when its lease ends, here or elsewhere.
+            # It is recovered when its lease expires.
             log.warning("run.abandoned", run_id=run.run_id, why=type(error).__name__)
         except AgentexError as error:
-            # What it needs is gone, such as its owner's account; aborting it says so in the log.
+            # A requirement such as the owner's account is gone; the abort logs it.
             await self._abort_own(run.key, error)
         # The edge of the run: nobody awaits it, and its subscribers wait for a terminal event.
         except Exception as error:
@@ -165,7 +165,6 @@ class RunService:
         """The key for following one of the caller's runs after an event.
 
         Raises:
-            RunNotFound: The caller has no such run.
             InvalidCursor: The run has no such event.
         """
         async with self._database.reading() as session:
@@ -175,11 +174,7 @@ class RunService:
         return run.id
 
     async def join(self, principal: Principal, thread_id: str) -> JoinPoint:
-        """The prelude for a late client, which then reads on with ``follow``.
-
-        Raises:
-            SessionNotFound: The caller has no such thread, or it has no runs.
-        """
+        """The prelude for a late client, which then reads on with ``follow``."""
         async with self._database.reading() as session:
             joined = await join.join(session, principal, thread_id)
         if self._checks:
@@ -209,10 +204,10 @@ class RunService:
             if run.status != RunStatus.RUNNING:
                 return run.status == RunStatus.CANCELLED
             await asyncio.sleep(_STOP_POLL_SECONDS)
-        # Its driver does not answer: its log is closed here, and its later writes are refused.
+        # The driver does not respond: close the log here; its later writes are rejected.
         if await self._abort(run.id, None, if_lost=False):
             return True
-        # It answered in the end, or was deleted.
+        # The driver ended it after all, or it was deleted.
         async with self._database.reading() as session:
             run = await store.get(session, principal, run_id)
         return run.status == RunStatus.CANCELLED
@@ -223,7 +218,7 @@ class RunService:
             return 0
         async with self._database.reading() as session:
             lost = await recovery.find_lost(session)
-        # Not this process's own: if it was suspended, its heartbeat was, too.
+        # Not this process's own runs: if it was suspended, so was its heartbeat.
         foreign = [run_key for run_key in lost if not self._subscribers.is_open(run_key)]
         count = 0
         for run_key in foreign:

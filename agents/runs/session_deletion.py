@@ -12,7 +12,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import RunNotFound
 from core.errors.conflicts import ThreadBusy
 
-# Another run may begin each time the one before it was stopped.
+# A new run may start each time one was stopped.
 _ATTEMPTS = 5
 
 
@@ -23,7 +23,6 @@ async def delete_session(database: Database, runs: RunService, principal: Princi
         session_id: Session id or thread id.
 
     Raises:
-        SessionNotFound: The caller has no such session.
         ThreadBusy: New runs kept starting on it.
     """
     for _ in range(_ATTEMPTS):
@@ -34,7 +33,7 @@ async def delete_session(database: Database, runs: RunService, principal: Princi
             try:
                 await runs.stop(principal, run_id)
             except RunNotFound:
-                # Somebody else deleted the session with its run meanwhile.
+                # Another request deleted the session and its run.
                 continue
         try:
             async with unit_of_work(database) as work:

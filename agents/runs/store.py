@@ -26,7 +26,7 @@ from core.errors.conflicts import RunIdTaken, ThreadBusy
 from core.errors.requests import InvalidRunInput
 
 _HISTORY = 40
-# Variables of one statement; each database has a limit.
+# Variables per statement, below the limits of all databases.
 _AT_ONCE = 500
 _REQUESTS = TypeAdapter(RunRequest)
 _FOREIGN_ID = "the last one has the id of another message of this thread"
@@ -65,7 +65,6 @@ async def start(work: UnitOfWork, principal: Principal, plan: RunPlan, *, rechec
         RunIdTaken: The caller used this run id before.
         ThreadBusy: Another run holds the thread, or it was deleted meanwhile.
         SessionArchived: The thread is archived.
-        SessionNotFound: The thread is another user's session.
         InvalidRunInput: The question has the id of another message.
         InvalidLink: An image of the question is gone.
         SessionsFull: The owner may have no more threads.
@@ -77,12 +76,12 @@ async def start(work: UnitOfWork, principal: Principal, plan: RunPlan, *, rechec
         thread_key = await _find_thread_again(session, principal, request)
     if thread_key is None:
         if plan.resume is not None or plan.waits_for is not None:
-            # Deleted since planning: nothing waits for these answers any more.
+            # Deleted since planning: nothing waits for these answers now.
             raise ThreadBusy
         return await _start_thread(work, principal, plan)
     run = _draft_run(principal, thread_key, plan)
     await _add_run(work, run, plan)
-    # Before the history is read: until then another run may still be writing it.
+    # Before reading the history, which another run may still be writing until then.
     changes: dict[str, Value] = {"title": title_unless_set(request)}
     if plan.noop is None:
         # The open interrupts are answered or given up.
@@ -224,9 +223,9 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     if asked_before is not None:
         if (asked_before.role, asked_before.content) != ("user", question.text):
             raise InvalidRunInput(field="messages", error=_FOREIGN_ID)
-        # Asked again: what came of it before is not what it follows on.
+        # A repeated question does not follow its own earlier answer.
         query = query.where(col(ChatMessage.position) < asked_before.position)
-    # A message without text holds only calls, which are of no use to a model without their turn.
+    # Messages without text hold only calls, useless to a model without their turn.
     query = query.where(col(ChatMessage.content) != "")
     newest_first = query.order_by(col(ChatMessage.position).desc()).limit(_HISTORY)
     rows = (await session.exec(newest_first)).all()[::-1]
@@ -306,7 +305,7 @@ async def release(work: UnitOfWork, run: StartedRun) -> None:
         )
         .values(
             lease_until=await database_now(work.session) - timedelta(seconds=1),
-            # It was not lost: this does not count as a sign that it ends its drivers.
+            # Not lost: this must not count as a takeover.
             takeovers=AgentRun.takeovers - 1,
         )
     )

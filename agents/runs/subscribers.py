@@ -20,7 +20,7 @@ from core.logging import get_logger
 log = get_logger(__name__)
 
 _BUFFERED_EVENTS = 512
-# How often runs that other processes drive are looked up in SQL; live events make it a fallback.
+# SQL polling of runs that other processes drive; a fallback if there are live events.
 _LOOK_SECONDS = 0.5
 _LOOK_BESIDE_SECONDS = 2.0
 _SILENT_SECONDS = 5.0
@@ -60,7 +60,7 @@ class EventBuffer:
         if not new:
             return
         if new[0].seq > self.last_seq + 1:
-            # A gap: whoever needs the events in between reads them from the log.
+            # A gap: readers get the missing events from the log.
             self._entries.clear()
         self._entries.extend(new)
         self.last_seq = new[-1].seq
@@ -109,7 +109,7 @@ class LogCursor:
         self._run_key = run_key
         self._buffer = buffer
         self._after = after
-        # A run that is driven here publishes everything: there is nothing to look for in SQL.
+        # A run driven here publishes everything; SQL has nothing more.
         self._looked = buffer.invalidations if buffer.is_live else None
         self.is_over = False
 
@@ -156,7 +156,7 @@ class Subscribers:
     def __init__(self, database: Database, broadcaster: EventBroadcaster | None = None) -> None:
         self._database = database
         self._broadcaster = broadcaster
-        # Kept alive by their readers and by the drivers of this process.
+        # Weak: kept alive by readers and by drivers of this process.
         self._buffers: WeakValueDictionary[str, EventBuffer] = WeakValueDictionary()
         self._live: dict[str, EventBuffer] = {}
         self._looking: asyncio.Task[None] | None = None
@@ -200,7 +200,7 @@ class Subscribers:
                 yield entries
                 continue
             if self._is_closed:
-                # Another process writes the rest: the reader follows it there.
+                # Another process writes the rest: the reader must reconnect.
                 return
             if not buffer.is_live:
                 await self._watch(run_key)
@@ -255,7 +255,7 @@ class Subscribers:
             except DatabaseUnavailable:
                 continue
             except Exception:
-                # Whatever it is, the next look must come: readers depend on it.
+                # Polling must go on: readers depend on it.
                 log.exception("run_events.look_crashed")
 
     async def _look_once(self, buffers: Mapping[str, EventBuffer]) -> None:

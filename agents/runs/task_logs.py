@@ -41,7 +41,7 @@ async def logs_before(session: AsyncSession, run: AgentRun) -> list[list[WireEve
 
 async def _runs_before(session: AsyncSession, run: AgentRun) -> list[tuple[str, str]]:
     if run.task_id in {"", run.id}:
-        # Most runs began their task themselves; those of old versions know none.
+        # Most runs began their task; runs of old versions have no task.
         return []
     runs = await _runs_of(session, run)
     return runs[: runs.index((run.id, run.run_id))]
@@ -50,7 +50,7 @@ async def _runs_before(session: AsyncSession, run: AgentRun) -> list[tuple[str, 
 async def _runs_of(session: AsyncSession, run: AgentRun) -> list[tuple[str, str]]:
     """Keys and ids of a task's runs, oldest first."""
     query = select(AgentRun.id, AgentRun.run_id).where(
-        # A task stays on its thread, and the task alone has no index.
+        # By thread, because a task has no index.
         AgentRun.session_id == run.session_id,
         AgentRun.task_id == run.task_id,
     )

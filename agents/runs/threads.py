@@ -16,11 +16,7 @@ Value = str | None | ColumnElement[str]
 
 
 async def find_thread(session: AsyncSession, principal: Principal, thread_id: str) -> ChatSession | None:
-    """The caller's session of this thread id or session id; None if it is unused.
-
-    Raises:
-        SessionNotFound: It is the id of another user's session.
-    """
+    """The caller's session of this thread id or session id; None if it is unused."""
     query = select(ChatSession).where(
         or_(
             (col(ChatSession.owner_id) == principal.user_id) & (col(ChatSession.thread_id) == thread_id),

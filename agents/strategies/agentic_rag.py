@@ -190,7 +190,7 @@ class AgenticRag(CitedAnswerStrategy):
         if not self._queries and not self._exchange and self.can_search:
             # Every call was unusable: the question itself is the best query left.
             await self._run([self.announce_search(self.standalone)])
-        # What was only read on in, and not searched for, is not judged.
+        # Passages that were only read, not searched for, are not graded.
         is_judged = bool(self._queries and self.evidence.numbers())
         return Judge() if is_judged and not self.budget.is_over() else Answer()
 
@@ -204,7 +204,7 @@ class AgenticRag(CitedAnswerStrategy):
         self._next_query = grade.next_query
         is_new = bool(grade.next_query) and grade.next_query not in self._queries
         is_widened = not grade.relevant and not self._is_wide
-        # Asked last: an answer that lacks nothing was not cut short.
+        # Checked last: a complete answer was not cut short.
         if not (is_widened or is_new) or self.budget.is_over():
             return Answer()
         return Widen() if is_widened else Rewrite()

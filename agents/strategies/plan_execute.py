@@ -126,7 +126,7 @@ class PlanExecute(CitedAnswerStrategy):
         super().__init__(context)
         self._plan = Plan()
         self._parts: dict[str, AnswerPart] = {}
-        # What the offline model said itself at the end of the last step.
+        # The offline model's text at the end of the last step.
         self._only_answer = ""
 
     def initial_event(self) -> RunEvent:
@@ -173,7 +173,7 @@ class PlanExecute(CitedAnswerStrategy):
                 tasks = [planned.task for planned in drafted.value.steps]
                 plan.source = "repaired" if drafted.is_repaired else "model"
             elif len(tasks) == 1:
-                # The rules found nothing to take apart: a follow-up has to stand alone at least.
+                # The rules found no parts; a follow-up must at least stand alone.
                 tasks = [self.standalone]
         self._put_in_force(tasks)
         return self._next()
@@ -263,7 +263,7 @@ class PlanExecute(CitedAnswerStrategy):
         system = REPLAN.format(most=most)
         messages = [ModelMessage("system", system), ModelMessage("user", f"{self.context.question}\n\n{plan_text}")]
         drafted = await ask_structured(self, messages, DraftedRest)
-        # A change that can't be read changes nothing.
+        # An unreadable change is ignored.
         if drafted is not None:
             self._put_in_force([planned.task for planned in drafted.value.steps])
         return self._next()

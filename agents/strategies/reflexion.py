@@ -113,7 +113,7 @@ class Reflexion(CitedAnswerStrategy):
         self._begun = 0
         self._reflections: list[str] = []
         self._draft = ""
-        # Searches of the offline model: those made, and the one its reflection came to.
+        # Past searches of the offline model, and the next one.
         self._queries: list[str] = []
         self._next_query = ""
         self._is_looked_up = True
@@ -183,7 +183,7 @@ class Reflexion(CitedAnswerStrategy):
         if not self._next_query:
             messages = [*self.past(), ModelMessage("user", self.context.question)]
             worked = await run_subtask(self, messages, voice="silent", lookup=self.standalone)
-            # A tool that was called by its name was asked for that call, not for an answer.
+            # A command names its tool: it wants that call, not an answer.
             self._is_looked_up = bool(worked.passages) and not is_command(self.context.question)
             self._queries += _queries_of(worked) if self._is_looked_up else []
             return worked.text
@@ -258,7 +258,7 @@ class Reflexion(CitedAnswerStrategy):
     async def _answer(self) -> CheckCitations:
         best = best_attempt(self._trials)
         if best is None:
-            # No attempt came to anything: what was found is all there is.
+            # No attempt has a draft: only the evidence is left.
             passages = delimited("passages", self.passages())
             self.answer_turn = await self.answer_now([*self.conversation(ATTEMPT), ModelMessage("user", passages)])
             return CheckCitations()

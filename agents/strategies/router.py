@@ -76,11 +76,10 @@ class RouterStrategy(ToolLoopStrategy):
         state = {**self.context.state, "route": self._route}
         chosen = self._choices[name](replace(self.context, state=state))
         if isinstance(chosen, ToolLoopStrategy):
-            # The router's turn and time count, too: the run has one deadline.
             chosen.budget = self.budget
         self._chosen = chosen
         self.emit(chosen.initial_event())
-        self.show_skills(anew=True)
+        self.show_skills(force=True)
         await chosen.run_inside(self)
         return StopEvent()
 

@@ -48,12 +48,7 @@ class TaskView:
 async def find_task(
     session: AsyncSession, principal: Principal, session_id: str, task_id: str
 ) -> tuple[AgentRun, AgentRun]:
-    """The first and the newest run of a task.
-
-    Raises:
-        SessionNotFound: The caller has no such session.
-        RunNotFound: The session has no such task.
-    """
+    """The first and the newest run of a task."""
     thread = await threads.find_thread(session, principal, session_id)
     if thread is None:
         raise SessionNotFound

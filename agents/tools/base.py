@@ -188,7 +188,7 @@ class Toolbox:
         tool = self._tools.get(name)
         if self._skills is None or tool is None or name in self._off:
             return None
-        # A caller's own tool is not one of those by its name.
+        # A caller's tool never counts as a server tool of the same name.
         is_for_skills = tool.side == "server" and name in ALWAYS_ALLOWED
         return None if is_for_skills else self._skills.refusal(name, self._tools)
 
@@ -223,7 +223,6 @@ class Toolbox:
         tool = self._tools.get(name)
         is_waiting = tool is not None and tool.needs_others and not is_approved
         if tool is None or is_waiting or name in self._off or self.refusal(name) is not None:
-            # Unknown, switched off, not allowed, or arguments that nobody need be asked about.
             why = self.call_error(name, arguments)
             return ToolOutput(why or f"The tool {name} needs an answer first.", ran=False)
         _call_id.set(call_id)
@@ -236,7 +235,7 @@ class Toolbox:
         """The preview of a call (JSON text), or its result if it can't be made."""
         tool = self._tools.get(name)
         if tool is None or tool.preview is None or self.call_error(name, arguments) is not None:
-            # The call itself tells what is wrong.
+            # The call itself will report the fault.
             return CallPreview()
         return await _tried(tool, tool.preview, arguments)
 
@@ -254,7 +253,7 @@ async def _tried(tool: Tool, work: Callable[[str], Awaitable[ResultT]], argument
         return ToolOutput(f"The tool {tool.name} took longer than {tool.timeout_seconds:g} s.", failure=AgentexError())
     except AgentexError as error:
         return ToolOutput(f"The tool {tool.name} failed: {error.message}.", failure=error)
-    # A tool's fault must not end the run; the model is told and may go another way.
+    # A tool's fault must not end the run: the model can react to it.
     except Exception as error:  # noqa: BLE001
         _log.error("tool.failed", tool=tool.name, error=type(error).__name__)
         return ToolOutput(f"The tool {tool.name} failed.", failure=AgentexError())

@@ -18,7 +18,7 @@ from core.text.sanitize import Storable
 from core.time_zones import LONGEST_NAME
 
 NAME = "calendar_write"
-# The person's own, told to nobody, and what was written can be changed back.
+# The user's own calendar: private, and every change can be undone.
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.CALENDAR_WRITE}
 _STATUS = {"create": "created", "update": "updated", "delete": "deleted"}
@@ -76,7 +76,7 @@ def tools(scope: ToolScope) -> list[Tool]:
             parameters=arguments_schema(CalendarWriteArguments),
             invoke=with_validation(CalendarWriteArguments, write),
             output_characters=4000,
-            # By its id a call is carried out once, however often it is made.
+            # The call id makes repeated calls idempotent.
             idempotent=True,
             in_order=True,
         )

@@ -6,7 +6,7 @@ from agents.tools.base import Tool, ToolScope
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 
-# Whether one is made is the frontend's to decide.
+# The frontend decides whether to run a call.
 POLICIES: Mapping[str, ToolPolicy] = {}
 PERMISSIONS: Mapping[str, Permission] = {}
 

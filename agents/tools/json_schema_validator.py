@@ -83,7 +83,7 @@ def schema_fault(schema: dict[str, JsonValue], value: JsonValue) -> str:
             faults = [(str(error.json_path), str(error.validator)) for error in errors]
         finally:
             _work.reset(counting)
-    # An invalid schema breaks the check in ways of its own.
+    # An invalid schema can break the check in any way.
     except Exception:  # noqa: BLE001
         return ""
     if not faults:
@@ -129,7 +129,7 @@ def _pattern(
 
 
 def _additional(validator: object, rule: object, value: object, schema: object) -> Iterable[ValidationError] | None:
-    # Which properties are additional is a question to patterns then.
+    # Then the patterns decide which properties are additional.
     if isinstance(schema, dict) and "patternProperties" in schema:
         return ()
     return Draft202012Validator.VALIDATORS["additionalProperties"](validator, rule, value, schema)

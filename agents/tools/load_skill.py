@@ -43,7 +43,7 @@ NAME = shelves.LOAD
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.SKILL_VIEW}
 GONE = (SkillNotFound, SkillVersionNotFound, SkillFileNotFound, PermissionDenied)
-# A skill's text has a limit of its own, and half of one can't be followed.
+# A skill's text has its own limit, and half a skill can't be followed.
 _OUTPUT_CHARACTERS = 400_000
 _LONGEST_NAME = 200
 _NEEDS = ("The skill “{name}” needs: {inputs}.", "技能“{name}”需要以下信息：{inputs}。")
@@ -185,7 +185,7 @@ async def _load(skills: RunSkills, arguments: LoadArguments) -> str:
     loadable = await _find(skills, arguments)
     gathered, active = loadable.gathered, loadable.active
     if skills.is_active(active.ref.id):
-        # What was left out of this call stands above, too.
+        # Inputs missing from this call are above, too.
         inputs = f"\n\n{render_inputs(gathered.values)}" if arguments.inputs else ""
         return f"The skill {active.key} is loaded already: its text stands above.{inputs}"
     if gathered.missing:

@@ -10,7 +10,7 @@ from core.errors.requests import InvalidRequest
 from core.json_access import as_object, parse
 from core.settings.tool_policies import ToolPolicy
 
-# Each person's own ones: their policies come with the connections.
+# Policies come with the connections of each person.
 POLICIES: Mapping[str, ToolPolicy] = {}
 PERMISSIONS: Mapping[str, Permission] = {}
 

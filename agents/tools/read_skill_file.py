@@ -17,7 +17,7 @@ NAME = shelves.READ_FILE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.SKILL_VIEW}
 PAGE_BYTES = 64 * 1024
-# JSON escapes line ends and quotes; what it is cut at is the page.
+# JSON escapes line ends and quotes; the page is cut by its own limit.
 _OUTPUT_CHARACTERS = 8 * PAGE_BYTES
 # Bytes of one character.
 _WIDEST = 4

@@ -40,7 +40,7 @@ def encode(event: WireEvent) -> bytes:
 
 
 def _fill(message: Message, values: Mapping[str, JsonValue]) -> None:
-    # The stubs know two kinds of descriptors, which are alike.
+    # The stubs have two types for the same descriptor.
     described = cast(Descriptor, message.DESCRIPTOR)
     fields = described.fields_by_camelcase_name
     for name, value in _shaped(described, values).items():
@@ -78,7 +78,7 @@ def _set(message: Message, field: FieldDescriptor, value: JsonValue) -> None:
         _fill_value(getattr(message, name), value)
     else:
         inner = cast(Message, getattr(message, name))
-        # Set, though nothing may be in it.
+        # Set even if empty.
         inner.SetInParent()
         if isinstance(inner, Struct):
             _fill_struct(inner, as_object(value))

@@ -152,11 +152,7 @@ class Strategy(Workflow):
             self._parent.add_usage(usage)
 
     async def run_inside(self, parent: "Strategy") -> None:
-        """Run as a part of another strategy's step, with its events and token count.
-
-        Raises:
-            AgentexError: The reason why it broke off.
-        """
+        """Run as a part of another strategy's step, with its events and token count."""
         self.channel, self._parent = parent.channel, parent
         handler = self.run()
         outcome = stop_event_future(handler)
@@ -188,7 +184,7 @@ class Strategy(Workflow):
         except AgentexError as error:
             self.failure = error
             return StopEvent()
-        # The edge of the run: whatever a step did wrong must still end in one terminal event.
+        # The edge of the run: every failure of a step must end in one terminal event.
         except Exception as error:  # noqa: BLE001
             _log.error("strategy.step_failed", step=name, error=type(error).__name__)
             self.failure = AgentexError()

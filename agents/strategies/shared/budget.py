@@ -8,7 +8,7 @@ from agents.run_context import RunLimits
 
 EndedBy = Literal["turns", "tokens", "time", "repeats"]
 _MOST_REPEATS = 2
-# Kept between the last answer and the run's own deadline, at most half of the time there is.
+# Reserve between the answer and the run's deadline, at most half of the time.
 _ENDING_SECONDS = 5.0
 
 
@@ -90,7 +90,7 @@ class Budget:
             self.end("turns")
         elif self._tokens >= self._limits.max_tokens:
             self.end("tokens")
-        # By the journal's own clock, so that it is decided alike when the run is taken up.
+        # By the journal's clock, so that a replay decides the same.
         elif self._journal.seconds >= self._limits.acting_seconds:
             self.end("time")
         return self.ended_by is not None

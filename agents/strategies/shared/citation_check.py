@@ -13,7 +13,7 @@ _CLAIM_CHECK_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _BULLET = re.compile(r"^\s*(?:[-*+>•]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$|\|)")
-# A sentence that says what is not known claims nothing about the documents.
+# A sentence about missing knowledge claims nothing about the documents.
 _DISCLAIMER = re.compile(
     r"\b(?:no (?:passage|document|information|mention|source)|do(?:es)? not (?:say|mention|contain|"
     r"state|hold|cover|specify)|don't|doesn't|not (?:mentioned|stated|found|specified)|"
@@ -102,7 +102,7 @@ def _verdict(claim: str, numbers: Sequence[int], evidence: Evidence) -> Unsuppor
 
 def _bears_out(source: str, claim: str) -> bool:
     """Whether the source contains all figures of the claim, and one of its words."""
-    # Between two languages no word is shared, and none is missed.
+    # Texts in different languages need not share words.
     is_foreign = is_cjk_dominant(claim) != is_cjk_dominant(source)
     shares = is_foreign or not set(tokenize(claim)).isdisjoint(tokenize(source))
     return shares and _figures(claim) <= _figures(source)
@@ -114,7 +114,7 @@ def _figures(text: str) -> set[str]:
     for figure in _FIGURE.findall(text):
         digits = re.sub(r",(?=\d{3})", "", figure)
         digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
-        # "07:00" and "7:00" name one hour.
+        # "07:00" and "7:00" are the same time.
         plain.add(digits.lstrip("0") or "0")
     return plain
 

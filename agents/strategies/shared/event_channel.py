@@ -67,7 +67,7 @@ class OpenEntities:
 
     def observe(self, event: RunEvent) -> None:
         if isinstance(event, Delta):
-            # Nearly all of them, and they open and close nothing.
+            # Nearly all events are deltas, which open and close nothing.
             return
         match event:
             case StepStarted(name):

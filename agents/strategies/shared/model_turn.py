@@ -98,7 +98,7 @@ class Turn:
 _TURNS = TypeAdapter(Turn)
 # About right for English; Chinese has fewer to a token, so its bound comes later.
 _CHARACTERS_PER_TOKEN = 4
-# The name and the id of a call, which count though it may have no arguments.
+# Name and id of a call, which may have no arguments.
 _CALL_CHARACTERS = 60
 
 
@@ -130,7 +130,6 @@ async def stream_turn(
         most_tokens: Of thoughts, text and calls together; not every model comes to an end.
 
     Raises:
-        ModelFailed: The model broke off; the channel closes what is open.
         TurnTooLong: The limit was reached; what is open stays open too.
     """
     stream = _TurnStream(emit, takes_calls=takes_calls)
@@ -344,7 +343,6 @@ class ModelCaller:
 
         Raises:
             ToolsRefused: The endpoint can't do tool calling.
-            ModelFailed: The model broke off.
             RunChanged: Another version of the strategy began the run.
         """
         journal = self._strategy.context.journal

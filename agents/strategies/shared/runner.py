@@ -79,7 +79,7 @@ class StrategyRun:
         self._is_stopped = True
         await self._caught_up(timeout_seconds)
         if self._handler is not None and not self._handler.is_done():
-            # The library's own timeout waits for work that does not let itself be cancelled.
+            # The library's own timeout waits for work that resists cancellation.
             cancelling = asyncio.create_task(self._handler.cancel_run(timeout=timeout_seconds))
             self._cancelling.add(cancelling)
             cancelling.add_done_callback(self._cancelling.discard)
@@ -90,7 +90,7 @@ class StrategyRun:
         """Wait until a replay has reached what it had left open."""
         journal = self._strategy.context.journal
         deadline = asyncio.get_running_loop().time() + seconds
-        # Replay takes milliseconds, and is no place for a signal that every effect would set.
+        # Replay takes milliseconds; a signal would have to be set by every effect.
         while (  # noqa: ASYNC110
             journal.is_replaying and not self._channel.is_closed and asyncio.get_running_loop().time() < deadline
         ):
@@ -103,7 +103,7 @@ class StrategyRun:
 
     async def _drive(self) -> None:
         is_behind = self._strategy.context.journal.is_replaying and not self._channel.is_closed
-        # Who stops a run that was taken up waits until it knows again what it had said.
+        # A stop waits until the replay has reached the recorded end.
         if self._is_stopped and not is_behind:
             return
         self._strategy.emit(self._strategy.initial_event())
@@ -157,6 +157,6 @@ def failure_event(failure: AgentexError, usage: RunUsage, *, is_chinese: bool) -
     reason = (is_chinese and details.get("reason_zh")) or details.get("reason")
     if failure.code == ModelFailed.code and isinstance(reason, str):
         message = f"{message}: {reason}"
-    # Seed 002 section 12.4.1 names this one code.
+    # docs/reference/agentex-api.md, section 12.4.1 names this code.
     name = "LLM_ERROR" if failure.code == ModelFailed.code else failure.wire_name
     return Failed(name, message, failure.code, usage)

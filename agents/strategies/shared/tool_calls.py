@@ -115,7 +115,7 @@ class ToolCallRunner:
         tool = tools.get(call.name)
         if tool is None or not tool.needs_others:
             return False
-        # What could not be run whatever the answer is never asked.
+        # Nobody is asked about a call that could not run anyway.
         return tools.call_error(call.name, call.arguments) is None
 
     def _wait(self, calls: Sequence[ToolCall], tools: Toolbox) -> PendingCalls:
@@ -156,7 +156,7 @@ class ToolCallRunner:
         if past is None:
             output, findings = (ready, []) if ready else await self._run_now(call, tools, refusal=refusal)
             done = self._skill_note(call)
-            # What a call did that broke does not count.
+            # A failed call does not change skills.
             note = done if is_success(output) else None
             noted: dict[str, JsonValue] = {"skill_note": note} if note else {}
             journal.write(key, {**_outcome(output, findings), **noted})
@@ -171,7 +171,7 @@ class ToolCallRunner:
         else:
             self._strategy.channel.observe(result)
         if past is None and refusal is not None:
-            # The denial is counted: a run that is taken up must find it, and its result, told.
+            # Denials are counted, so a replay must find this one and its result in the log.
             await self._strategy.channel.written()
         return output
 
@@ -185,7 +185,7 @@ class ToolCallRunner:
             if (skills := self._strategy.context.skills) is not None:
                 await skills.record_denial(call.name)
         except AgentexError as error:
-            # It is refused all the same, and must not end the run.
+            # The call is refused anyway; this must not end the run.
             _log.error("skill.denial_not_noted", tool=call.name, error=type(error).__name__)
         return ToolOutput(refusal, ran=False)
 
@@ -204,7 +204,7 @@ class ToolCallRunner:
         if not _is_idempotent(tool):
             if effect is not None and effect.status == "started":
                 return ToolOutput(UNKNOWN_OUTCOME, ran=False), []
-            # From here on it may have happened, whoever looks at the journal.
+            # From here on the call may have happened.
             journal.write(key, {"name": call.name, "arguments": arguments}, "started")
             await self._strategy.channel.written()
         is_approved = effect is not None and effect.status == "approved"

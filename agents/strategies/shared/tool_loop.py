@@ -75,10 +75,10 @@ class ToolLoopStrategy(Strategy):
         self.uses_tools = True
         questions = [m.content for m in context.history if m.role == "user"]
         self.standalone = standalone_question(context.question, questions)
-        # The outcome of each call so far, by what was called with what.
+        # Success of each call so far, by signature.
         self._outcomes: dict[str, bool] = {}
         self._lookup = self.standalone
-        # What tools said that carries no number to cite.
+        # Tool output without numbers to cite.
         self._uncited: list[str] = []
         self._made_calls = 0
         self._shown_evidence = 0
@@ -100,7 +100,7 @@ class ToolLoopStrategy(Strategy):
         calls = [self.announce_call(load_call(skill.key, self.new_id())) for skill in skills.chosen]
         for output in await self.call(calls):
             if output.failure is not None:
-                # Without it the run would do what the skill does not allow.
+                # Without the skill the run would not be bound by its restrictions.
                 raise output.failure
 
     @property
@@ -195,7 +195,6 @@ class ToolLoopStrategy(Strategy):
 
         Raises:
             ToolsRefused: The endpoint can't do tool calling.
-            ModelFailed: The model broke off.
         """
         sent = self._as_asked(messages)
         counted = self._counted_tokens
@@ -211,7 +210,7 @@ class ToolLoopStrategy(Strategy):
         gone = {message.tool_call_id for message in fitted if message.content == LEFT_OUT}
         for call in (call for message in messages for call in message.tool_calls):
             if call.id in gone:
-                # Its result can't be read any more: it may be made again.
+                # The model no longer sees the result, so the call may be repeated.
                 self._outcomes.pop(call_signature(call), None)
         return fitted if self.uses_tools else results_as_user_messages(fitted)
 
@@ -223,11 +222,7 @@ class ToolLoopStrategy(Strategy):
         return characters // _CHARACTERS_PER_TOKEN
 
     async def run_tool_calls(self, turn: Turn) -> ToolRound:
-        """Run the calls of a turn; each gets a result, and repeats are not run.
-
-        Raises:
-            Suspended: Some wait for a person or the caller's frontend.
-        """
+        """Run the calls of a turn; each gets a result, and repeats are not run."""
         refused, repeated = self._refused(turn)
         ready = [call for call in turn.calls if call.id not in refused]
         for call in ready:
@@ -266,11 +261,7 @@ class ToolLoopStrategy(Strategy):
         self.emit(ToolCallResult(f"result_{call_id}", call_id, why))
 
     async def call(self, calls: Sequence[ToolCall]) -> list[ToolOutput]:
-        """Run tools while there is time, and show their results.
-
-        Raises:
-            Suspended: Some wait for a person or the caller's frontend.
-        """
+        """Run tools while there is time, and show their results."""
         outputs = await self.call_runner.run(calls, self.tools)
         self._made_calls += len(calls)
         self.show_skills()
@@ -279,10 +270,10 @@ class ToolLoopStrategy(Strategy):
         self._uncited += [output.content for call, output in pairs if is_uncited_source(call, output)]
         return outputs
 
-    def show_skills(self, *, anew: bool = False) -> None:
+    def show_skills(self, *, force: bool = False) -> None:
         """Update the shared state with the active skills and their steps."""
         skills = self.context.skills
-        news = None if skills is None else skills.state_update(anew=anew)
+        news = None if skills is None else skills.state_update(anew=force)
         if news:
             self.emit(StateDelta((PatchOperation("add", "/skills", news),)))
 
@@ -325,11 +316,7 @@ class ToolLoopStrategy(Strategy):
         return Turn(message_id, text, "", (), "stop")
 
     async def answer_now(self, messages: Sequence[ModelMessage]) -> Turn:
-        """The answer without tools, from the available evidence if a budget was used up.
-
-        Raises:
-            ModelFailed: The model broke off, or said nothing.
-        """
+        """The answer without tools, from the available evidence if a budget was used up."""
         sent = self._as_asked(with_skills(self.context.skills, messages, ()))
         if self.budget.ended_by is not None and not self.context.model.is_extractive:
             sent.append(ModelMessage("user", BUDGET_ENDED))
@@ -413,7 +400,7 @@ def fit_messages(limit: int, messages: Sequence[ModelMessage]) -> list[ModelMess
     fitted: list[ModelMessage] = []
     skill_calls = {call.id for earlier in messages for call in earlier.tool_calls if call.name in (LOAD, COMPLETE)}
     for message in reversed(messages):
-        # What a run works by is never left out: skills, and the step that a report gave.
+        # Skills and their steps are never left out.
         if _counts(message, skill_calls):
             is_newest = not any(_counts(later, skill_calls) for later in fitted)
             limit -= len(message.content)
