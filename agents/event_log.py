@@ -62,9 +62,7 @@ class LogEntry:
 class LogAddition:
     """Events to append to one log; may be empty if other data is written under the same lease.
 
-    Args:
-        run_key: ``AgentRun.id``.
-        own_events: The journal's count including the last event.
+    ``own_events`` is the journal's count including the last event.
     """
 
     run_key: str
@@ -77,9 +75,7 @@ async def append(
 ) -> list[LogEntry]:
     """Append to the log of a run that the caller starts or ends in this transaction.
 
-    Args:
-        run_key: ``AgentRun.id``.
-        own_events: The journal's count including the last event.
+    ``own_events`` is the journal's count including the last event.
     """
     connection = await session.connection()
     parameters = {"key": run_key, "more": len(events), "own": own_events}
@@ -104,12 +100,8 @@ async def append_all(
 ) -> list[list[LogEntry] | None]:
     """Append to the logs of several runs of one driver, in the caller's transaction.
 
-    Args:
-        additions: At most one per run.
-        driver: Holder of the leases.
-
     Returns:
-        The appended entries per addition; None where the lease does not hold.
+        The appended entries per addition (at most one per run); None where the lease does not hold.
     """
     connection = await session.connection()
     last = await _count(connection, additions, driver)

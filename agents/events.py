@@ -219,9 +219,8 @@ class Interrupt:
 class Finished:
     """Terminal: the run completed, was stopped, or waits for a person.
 
-    Attributes:
-        outcome: ``interrupt`` if ``interrupts`` wait for answers.
-        pending_call_ids: Calls of tools in the caller's frontend.
+    ``outcome`` is ``interrupt`` if ``interrupts`` wait for answers; ``pending_call_ids`` are calls in
+    the caller's frontend.
     """
 
     usage: RunUsage
@@ -235,10 +234,7 @@ class Finished:
 class Failed:
     """Terminal: the run failed.
 
-    Attributes:
-        code: Stable name such as ``LLM_ERROR``.
-        message: Safe to show.
-        error_code: Number of an error of ``core.errors``.
+    ``code`` is a stable name such as ``LLM_ERROR``; ``message`` is safe to show.
     """
 
     code: str

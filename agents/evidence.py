@@ -100,13 +100,10 @@ class Evidence:
     def text(
         self, numbers: Iterable[int], *, limit: int, retrieval_id: str = "", about: dict[str, JsonValue] | None = None
     ) -> str:
-        """The passages as JSON text of at most ``limit`` characters.
+        """The passages as JSON text of at most ``limit`` characters, with ``about`` as further fields.
 
         JSON, because it delimits untrusted text: nothing in a passage can end its own string. To fit,
         first the surrounding text and then whole passages are dropped; the first passage is cut.
-
-        Args:
-            about: Further fields of the JSON object.
         """
         items: list[str] = []
         extra = {**(about or {}), **({"retrieval_id": retrieval_id} if retrieval_id else {})}

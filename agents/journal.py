@@ -126,8 +126,7 @@ class Journal:
     def read(self, key: str) -> Effect | None:
         """The finished effect of a key; None if it must still be produced.
 
-        Raises:
-            RunChanged: A turn is missing although later ones are recorded.
+        Raises ``RunChanged`` if a turn is missing although later ones are recorded.
         """
         effect = self._effects.get(key)
         if effect is None or effect.status != "done":

@@ -43,7 +43,5 @@ class LongTermMemory(Protocol):
         Raises:
             NotStatedByUser: The user said nothing of the kind.
             SecretInMemory: It contains a password or key.
-            core.errors.InvalidRequest: It is empty or too long.
-            core.errors.MemoryFull: This person's memory is full.
         """
         ...

@@ -117,8 +117,6 @@ class RunContext:
     Attributes:
         retriever: None if no knowledge base is selected; likewise ``documents``.
         memory: None if the owner does not allow it.
-        history: Earlier messages of the thread, oldest first.
-        state: The shared state that the caller sent.
         caller_context: Context of the caller's page, and the owner's memories.
         reopens: Whether the run continues a task in a log of its own.
         reflections: From earlier runs of the thread, oldest first.

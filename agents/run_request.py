@@ -149,10 +149,9 @@ class RunRequest:
 
 
 def read_skill_choices(value: JsonValue) -> tuple[SkillChoice, ...] | None:
-    """Skills in requests and sessions: ids, or ``{id, version}`` with a version from 1.
+    """Parse skills of requests and sessions: ids, or ``{id, version}`` with a version from 1.
 
-    Returns:
-        Distinct choices in order; None if the value is malformed.
+    Duplicates are dropped; None if the value is malformed.
     """
     if not isinstance(value, list):
         return None

@@ -38,9 +38,7 @@ def find_dangling(
 ) -> DanglingEvents:
     """The open part of a log that the recovering process does not continue.
 
-    Args:
-        continued_ids: Messages, thoughts and calls that the run continues.
-        now: Milliseconds since the epoch.
+    ``continued_ids`` are kept open; ``now`` gives milliseconds since the epoch.
     """
     fields = {"TEXT_MESSAGE_START": "messageId", "TOOL_CALL_START": "toolCallId"}
     begun = {as_text(event[fields[kind]]) for event in logged if (kind := as_text(event.get("type"))) in fields}
@@ -76,10 +74,7 @@ def end_activities(logged: Iterable[WireEvent], status: str, *, now: Callable[[]
 
 
 def closing_events(logged: Iterable[WireEvent], *, now: Callable[[], int]) -> list[WireEvent]:
-    """The events that must precede ``RUN_FINISHED``; none for a complete run.
-
-    ``now`` gives milliseconds since the epoch.
-    """
+    """Events that must precede ``RUN_FINISHED``, if any; ``now`` gives milliseconds since the epoch."""
     still_open: dict[str, list[str]] = {start: [] for start in CLOSED_BY}
     unanswered: list[str] = []
     for event in logged:

@@ -51,9 +51,6 @@ def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str
 
     Both spellings are read; ``thread_id`` in the body selects snake_case answers. Missing thread and
     run ids are generated. 0.x shapes are upgraded first.
-
-    Raises:
-        InvalidRunInput: With the field and its fault.
     """
     if not isinstance(body, dict):
         raise InvalidRunInput(field="body", error="must be a JSON object")
@@ -251,7 +248,6 @@ def _optional_object(fields: dict[str, JsonValue], *names: str) -> dict[str, Jso
 
 
 def _refuse_unstorable(body: JsonValue) -> None:
-    """Reject text that can't be stored: here the field is known, later it would end the run."""
     with suppress(orjson.JSONEncodeError):
         if b"\\u0000" not in orjson.dumps(body):
             return
@@ -306,13 +302,9 @@ _KINDS = ("image", "audio", "video")
 
 
 def upgrade_message_parts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """The input without nulls for optional fields and with 0.x binary parts as media parts.
+    """The input (top-level keys in camelCase) without nulls, and with 0.x binary parts as media parts.
 
-    Args:
-        fields: A run input with camelCase keys at its top level.
-
-    Raises:
-        InvalidRunInput: A binary part has only an id, which nobody can fetch.
+    Binary parts with only an id are rejected: nobody can fetch them.
     """
     upgraded: dict[str, JsonValue] = {key: value for key, value in fields.items() if value is not None}
     if isinstance(upgraded.get("messages"), list):

@@ -12,10 +12,9 @@ _KEPT_BY_CLIENTS = frozenset({"reasoning", "activity"})
 
 
 class MessageReducer:
-    """Builds a thread from its user messages and its runs' events, as a client does.
+    """Builds a thread from its user messages and its runs' events, by the stock client's rules.
 
-    By the rules of the stock client's reducer: a snapshot made from it changes nothing for a client
-    that followed every run.
+    A snapshot made from it changes nothing for a client that followed every run.
     """
 
     def __init__(self) -> None:
@@ -41,7 +40,6 @@ class MessageReducer:
         return [message for message in self._messages.values() if not _is_empty(message)]
 
     def ask(self, message_id: str, text: str) -> None:
-        """Add a user message."""
         self._messages.setdefault(message_id, {"id": message_id, "role": "user", "content": text})
 
     def forget(self, ids: frozenset[str]) -> None:

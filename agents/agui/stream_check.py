@@ -28,11 +28,7 @@ def check_prelude(run_id: str, prelude: Sequence[WireEvent]) -> None:
 async def check_stream(
     database: Database, run_key: str, after: int, followed: AsyncGenerator[list[LogEntry]]
 ) -> AsyncGenerator[list[LogEntry]]:
-    """Check entries as part of their thread and pass them on.
-
-    Args:
-        after: Last sequence number that the reader has.
-    """
+    """Check the entries after number ``after`` as part of their thread and pass them on."""
     async with aclosing(followed):
         try:
             check = await _behind(database, run_key, after)

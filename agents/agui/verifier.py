@@ -45,12 +45,9 @@ class ProtocolViolation(AgentexError):
 
 
 class Verifier:
-    """Verifies one response stream or one run's log.
+    """Verifies one response stream or one run's log, for the requested ids if known.
 
-    Args:
-        thread_id: The requested thread, if known.
-        run_id: The requested run, if known.
-        state: The state the caller sent, on which patches build.
+    ``state`` is the state the caller sent, on which patches build.
     """
 
     def __init__(self, *, thread_id: str | None = None, run_id: str | None = None, state: JsonValue = None) -> None:
@@ -228,7 +225,6 @@ def verify(
 
 
 def _check_shape(event: dict[str, JsonValue]) -> str:
-    """The event's type, if it conforms to the schema."""
     kind = as_text(event.get("type"))
     if any(mark in kind for mark in _NEVER_EMITTED):
         raise ProtocolViolation(rule=f"{kind} is never emitted here")

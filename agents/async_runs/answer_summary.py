@@ -41,7 +41,6 @@ class FinalAnswer:
     Attributes:
         citations: By number, as in the message's metadata.
         marks: Other message metadata, such as ``truncated``.
-        tools: Distinct names of the tools with results.
         failure: Why the run failed, for people; None if it did not.
     """
 

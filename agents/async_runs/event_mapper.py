@@ -55,10 +55,7 @@ class EventTranslator:
 
     Each logged event becomes any number of events, which depend only on the events before it, so a
     reader who returns gets the same ones. They never show tokens, costs or the model's name, which
-    are the operator's.
-
-    Args:
-        calls: Calls of an earlier run that this run may answer, by id.
+    are the operator's. ``calls`` are an earlier run's, which this run may answer.
     """
 
     def __init__(self, calls: Mapping[str, CallProgress] | None = None) -> None:
@@ -288,7 +285,6 @@ class ToolOutcome:
 
     Attributes:
         result: Compact JSON text, or the tool's own words.
-        error: Why there is no result; None if there is one.
         is_unknown: Whether no tool has the name.
     """
 

@@ -38,9 +38,7 @@ class HistoryMessage:
 class HistoryDay:
     """One day of a thread.
 
-    Attributes:
-        thread_id: None if there is no thread.
-        day: None if there are no messages before the requested day.
+    ``thread_id`` is None if there is no thread, ``day`` if there are no messages before.
     """
 
     thread_id: str | None
@@ -54,8 +52,7 @@ async def read_day(
 ) -> HistoryDay:
     """The newest day on which a thread has messages of the user or the assistant.
 
-    Args:
-        thread_id: None for the thread with the newest message that is not archived.
+    Without an id, the thread is the one with the newest message that is not archived.
     """
     thread = await _thread(session, principal, thread_id)
     if thread is None:
@@ -106,7 +103,6 @@ async def _newest_thread(session: AsyncSession, principal: Principal) -> ChatSes
 
 
 async def _failures(session: AsyncSession, session_key: str, rows: Sequence[ChatMessage]) -> dict[str, str]:
-    """Failure messages by run id."""
     run_ids = {row.run_id for row in rows if row.role == "assistant" and row.run_id}
     query = (
         select(AgentRun.run_id, LoggedEvent.payload)

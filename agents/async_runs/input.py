@@ -52,7 +52,6 @@ class InputRule(Enum):
     ATTACHMENTS = "Too many attachments", "单条消息最多 3 个附件"
 
     def broken(self, field: str, **details: object) -> RejectedRunInput:
-        """The error for a body that breaks the rule."""
         message, message_zh = self.value
         return RejectedRunInput(message, message_zh=message_zh, field=field, **details)
 
@@ -68,12 +67,7 @@ class AttachedImage:
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """A validated request for a run.
-
-    Attributes:
-        request: For the engine; its question is the text alone.
-        images: In the order of the question's blocks.
-    """
+    """A validated request for a run; the question in ``request`` is text alone."""
 
     request: RunRequest
     images: tuple[AttachedImage, ...]
@@ -83,11 +77,8 @@ def read_run_input(body: bytes) -> RunInput:
     """Validate a body in camelCase or snake_case, in the order of the rules.
 
     The caller's assistant, tool and system messages are checked for shape only and not trusted; its
-    ``tools`` belong to its frontend and register nothing here.
-
-    Raises:
-        MalformedJson: It is not JSON.
-        RejectedRunInput: It breaks a rule; faults beyond the table are ``invalid RunAgentInput.<field>``.
+    ``tools`` belong to its frontend and register nothing here. Faults beyond the rules' table are
+    ``invalid RunAgentInput.<field>``.
     """
     if len(body) > MOST_BYTES:
         raise InputRule.SIZE.broken("body", max_bytes=MOST_BYTES)
@@ -165,7 +156,6 @@ def _messages(value: JsonValue) -> list[dict[str, JsonValue]]:
 
 
 def _text(message: dict[str, JsonValue]) -> str:
-    """All text of a user message; rejects unknown content."""
     content = message.get("content")
     if isinstance(content, str):
         return content

@@ -56,7 +56,6 @@ def read_blocks(markdown: str) -> list[MarkdownBlock]:
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """The tokens of each top-level block."""
     begin = 0
     for place, token in enumerate(tokens):
         if token.level == 0 and token.nesting <= 0:

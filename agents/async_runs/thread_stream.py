@@ -55,16 +55,10 @@ async def is_new_thread(session: AsyncSession, run_key: str) -> bool:
 async def find_position(
     session: AsyncSession, principal: Principal, thread_id: str, cursor: tuple[str, int] | None
 ) -> ThreadPosition | None:
-    """The position at which a reader of one of the caller's threads begins.
+    """The position at which a reader of one of the caller's threads begins; None if it read everything.
 
     Args:
         cursor: Run id and number of the last event read; None for the newest run.
-
-    Returns:
-        None if everything was read.
-
-    Raises:
-        InvalidCursor: The cursor does not belong to this thread.
     """
     thread = await sessions.get(session, principal, thread_id)
     runs = select(AgentRun).where(AgentRun.session_id == thread.id)
@@ -130,12 +124,7 @@ async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, CallPro
 def translate_entries(
     translator: EventTranslator, run_id: str, entries: Sequence[LogEntry], after: int
 ) -> list[ThreadEvent]:
-    """Translate the next entries of a run's log for a reader.
-
-    Args:
-        translator: Has seen the log up to these entries.
-        after: Last sequence number that the reader has.
-    """
+    """Translate a run's next log entries for a reader that has the events up to ``after``."""
     frames: list[ThreadEvent] = []
     for entry in entries:
         events = translator.translate(orjson.loads(entry.payload))

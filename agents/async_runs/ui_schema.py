@@ -110,8 +110,6 @@ _ROLES = {"heading": "subtitle", "paragraph": "body", "quote": "quote", "code": 
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """Texts of a card."""
-
     locale: str
     answer: str
     partial: str

@@ -79,7 +79,6 @@ class RunBuilder:
         self.limits = limits
 
     async def build(self, run: StartedRun, plan: RunPlan) -> PreparedRun:
-        """Build a run that was started as planned."""
         if plan.noop is not None:
             return self.build_noop(run, plan, plan.noop)
         if plan.resume is None:
@@ -164,11 +163,7 @@ class RunBuilder:
     async def bind_tools(
         self, owner_id: str, request: RunRequest, connections: Sequence[ConnectionWithTools] | None = None
     ) -> tuple[tuple[RemoteTool, ...], ToolRules]:
-        """The MCP tools of a run and its tool rules; deleted connections are left out.
-
-        Args:
-            connections: None to read them.
-        """
+        """The MCP tools of a run and its tool rules; connections are read if None, deleted ones left out."""
         mcp, policies = self.services.mcp, self.limits.standing.policies
         ids = request.options.mcp_connection_ids or ()
         if mcp is None or not ids:

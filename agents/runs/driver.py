@@ -45,8 +45,7 @@ _Stop = Callable[[], Awaitable[None]]
 class LogBatch:
     """New events and effects of a run, written together or not at all.
 
-    Args:
-        stored: Number of the task's effects in the database.
+    ``stored`` counts the task's effects in the database.
     """
 
     addition: LogAddition
@@ -234,11 +233,7 @@ async def _active_keys(session: AsyncSession, driver: str) -> set[str]:
 
 
 class DriverContext:
-    """State that all drivers of a process share.
-
-    Args:
-        publish: Gets a run's key and the entries committed to its log.
-    """
+    """State that all drivers of a process share; ``publish`` gets a run's key and committed entries."""
 
     def __init__(self, database: Database, name: str, publish: Callable[[str, Sequence[LogEntry]], None]) -> None:
         self.database = database

@@ -34,9 +34,8 @@ from kb_service.text.tokenizer import is_cjk_dominant
 class RunOutcome:
     """How a run ended, and what it leaves behind.
 
-    Args:
-        waits: Whether others must answer its calls before the work can go on.
-        own_events: The journal's count including the last event.
+    ``waits`` if others must answer its calls before the work can go on; ``own_events`` is the
+    journal's count including the last event.
     """
 
     status: RunStatus
@@ -52,8 +51,7 @@ async def finish(
 ) -> list[LogEntry]:
     """Write a run's last events, the assistant's messages and the status, and free the thread.
 
-    Raises:
-        LogClosed: It had ended, or another process drives it; nothing is written.
+    Raises ``LogClosed`` and writes nothing if it had ended or another process drives it.
     """
     run = await _hold(work.session, run_key)
     if run is None or run.lease_owner != driver:
@@ -69,8 +67,6 @@ async def abort(
     A run that was asked to stop ends as cancelled, any other with the failure.
 
     Args:
-        run_key: ``AgentRun.id``.
-        failure: None if it was stopped.
         if_lost: Only if its lease has expired.
         driver: Only if this driver has the lease; None for any.
 

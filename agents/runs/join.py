@@ -26,8 +26,7 @@ class JoinPoint:
     """The position of a client that has read the prelude.
 
     Args:
-        run_key: ``AgentRun.id`` of the thread's newest run.
-        after: Its last event that the prelude includes.
+        after: The last event that the prelude includes.
         prelude: A valid beginning of a stream; complete if the run is over.
     """
 
@@ -104,12 +103,9 @@ def live_prelude(fold: MessageReducer, logged: Sequence[WireEvent], mapper: Agui
 def finished_prelude(
     fold: MessageReducer, logged: Sequence[WireEvent], mapper: AguiEncoder, waits_for: JsonValue = None
 ) -> list[WireEvent]:
-    """The thread after its last run, as a run of its own.
+    """The thread after its last run, as a run of its own; ``fold`` includes the run's events.
 
-    Args:
-        fold: Includes the run's events.
-        waits_for: Outcome of the run whose questions are open; None if there are none. A failed run
-            then appears as a success.
+    With ``waits_for``, the outcome of the run whose questions are open, a failed run appears as a success.
     """
     ending: dict[str, JsonValue] = dict(logged[-1])
     if ending["type"] != "RUN_FINISHED":
@@ -127,9 +123,7 @@ def finished_prelude(
 async def fold_thread(session: AsyncSession, session_key: str, *, until: str | None = None) -> MessageReducer:
     """The messages and the state of a thread after its runs.
 
-    Args:
-        session_key: ``ChatSession.id``.
-        until: Stop before this run (``AgentRun.id``), but include its question.
+    Stops before the run ``until`` (``AgentRun.id``), but includes its question.
     """
     fold = MessageReducer()
     query = select(ChatMessage).where(ChatMessage.session_id == session_key, ChatMessage.role == "user")

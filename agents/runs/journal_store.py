@@ -19,11 +19,7 @@ _COUNTED = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_pr
 
 
 async def write(session: AsyncSession, task_id: str, effects: Sequence[Effect], *, stored: int) -> int:
-    """Store new effects and new statuses, in the transaction of their events.
-
-    Returns:
-        The number of stored effects.
-    """
+    """Store new effects and statuses, in the transaction of their events; returns the stored count."""
     rows = [
         {
             "task_id": task_id,

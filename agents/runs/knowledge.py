@@ -36,11 +36,7 @@ class RetrievalRecorder:
 
 
 class KnowledgeBaseRetriever:
-    """Searches the knowledge bases of one run.
-
-    Args:
-        knowledge_bases: Already checked for the caller.
-    """
+    """Searches the knowledge bases of one run, already checked for the caller."""
 
     def __init__(
         self, searcher: Searcher, knowledge_bases: Sequence[KnowledgeBase], recorder: RetrievalRecorder

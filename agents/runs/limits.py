@@ -27,8 +27,7 @@ class CurrentLimits:
 class LimitsProvider:
     """The current limits of runs.
 
-    Args:
-        standing: Fixed for the process: the policies, and everything if there are no live settings.
+    ``standing`` is fixed for the process: the policies, and everything if there are no live settings.
     """
 
     def __init__(self, standing: RunLimits, live: LiveSettings | None = None) -> None:
@@ -41,7 +40,6 @@ class LimitsProvider:
         return replace(limits_from_settings(await self._live.now()), policies=self.standing.policies)
 
     async def read(self, session: AsyncSession) -> CurrentLimits:
-        """The limits and the most sessions, read in an open session."""
         if self._live is None:
             return CurrentLimits(self.standing)
         settings = await self._live.read(session)

@@ -54,9 +54,7 @@ class RunLease:
 class RunResources:
     """Resources read for a run; None to read them when the run is built.
 
-    Args:
-        memory: The owner's choices.
-        skills: All that the owner's agents may use.
+    ``skills`` are all that the owner's agents may use.
     """
 
     model: SelectedModel
@@ -106,8 +104,7 @@ class RunPlan:
 class Planner:
     """Plans runs, a few at a time.
 
-    Attributes:
-        slots: Acquired while a run is planned, and while its start is written.
+    ``slots`` are held while a run is planned, and while its start is written.
     """
 
     def __init__(
@@ -222,12 +219,9 @@ def choose_agent_type(request: RunRequest, thread: ChatSession | None) -> str:
 
 
 def drop_unloadable_skills(request: RunRequest, config: dict[str, JsonValue]) -> RunRequest:
-    """Drop the chosen skills if ``load_skill`` is switched off.
+    """Drop the chosen skills if ``load_skill`` is switched off; skills named by id are then an error.
 
     A slug at the beginning of a message is then just text.
-
-    Raises:
-        InvalidRunInput: Skills are named by id although ``load_skill`` is switched off.
     """
     if not request.skills or request.tool_policies.get(load_skill.NAME) != "never":
         return request
@@ -265,8 +259,7 @@ async def choose_model(
 ) -> SelectedModel:
     """The model of the request, else of the session, else the caller's default.
 
-    Raises:
-        InvalidRunInput: The caller may not use it; the details list the usable ones.
+    The error for an unusable model lists the usable ones.
     """
     field, name = "forwardedProps.model_id", request.options.model_id
     if not name:
@@ -290,8 +283,7 @@ async def choose_connections(
 ) -> tuple[RunRequest, Sequence[ConnectionWithTools], Probes]:
     """The request with its MCP connections and the tool policies now in force.
 
-    Returns:
-        Also the connections, and probes of servers without cached tools.
+    Also returns the connections, and probes of servers without cached tools.
     """
     ids = _connection_ids(request, config)
     rows = await mcp_connections.list_rows(session, principal.user_id, ids)

@@ -61,13 +61,10 @@ async def find_lost(session: AsyncSession) -> Sequence[str]:
 
 
 async def acquire(work: UnitOfWork, run_key: str, *, driver: str, seconds: float) -> bool:
-    """Take over the lease of a lost run.
+    """Take over the lease of a lost run; False to close the run, or if another process was quicker.
 
     Refuses a run that was asked to stop, is older than its journal, or was taken over so often that
     it may be the cause of its drivers' end.
-
-    Returns:
-        False if the run should be closed, or another process was quicker.
     """
     now = await database_now(work.session)
     statement = (

@@ -32,13 +32,7 @@ _CALL = "call:"
 
 @dataclass(frozen=True)
 class OpenInterrupts:
-    """A task that waits on a thread.
-
-    Args:
-        run: The run that ended with it.
-        interrupts: Questions to people, by id.
-        client_calls: Ids of calls in the caller's frontend.
-    """
+    """A task that waits on a thread: for people (``interrupts`` by id) or for its frontend."""
 
     run: AgentRun
     past: tuple[Effect, ...]
@@ -47,7 +41,6 @@ class OpenInterrupts:
 
     @property
     def model(self) -> ModelRef:
-        """The model that answered until now."""
         return ModelRef(self.run.model_id, self.run.model)
 
 
@@ -55,10 +48,7 @@ class OpenInterrupts:
 class Resume:
     """A task with answers to everything that it waited for.
 
-    Args:
-        changes: The answers as journal effects.
-        own_events: The journal's count of repeated events of the strategy.
-        answered: Status and payload per interrupt id.
+    ``changes`` are the answers as journal effects; ``own_events`` counts the strategy's repeated events.
     """
 
     waiting: OpenInterrupts
@@ -86,13 +76,11 @@ class RejectPolicy(Enum):
     RUN = "a run"
 
     def of_answers(self, refused: AgentexError) -> NoOp:
-        """The rejection of unusable answers."""
         if self is RejectPolicy.ERROR:
             raise refused
         return NoOp(refused)
 
     def of_question(self, refused: AgentexError) -> NoOp:
-        """The rejection of a question while answers are required."""
         if self is not RejectPolicy.RUN:
             raise refused
         return NoOp(refused)
@@ -165,7 +153,6 @@ async def _late(
 async def _interrupts_of(
     session: AsyncSession, thread: ChatSession | None, interrupt_ids: Sequence[str]
 ) -> dict[str, RunInterrupt]:
-    """Interrupts of the thread's runs, by id."""
     if thread is None:
         return {}
     query = (
@@ -236,7 +223,6 @@ def _answered(row: RunInterrupt, answer: InterruptAnswer) -> ApprovalResult:
 
 
 def _answered_journal(waiting: OpenInterrupts, answers: dict[str, ApprovalResult]) -> Journal:
-    """The task's journal with the answers by call id."""
     journal = Journal(waiting.run.task_id, waiting.past, own_events=waiting.run.own_events)
     for call_id, answered in answers.items():
         outcome: dict[str, JsonValue] = {"content": answered.content, "ran": True}

@@ -38,9 +38,7 @@ _STOP_POLL_SECONDS = 0.02
 class RunService:
     """Runs that are independent of the requests that started them.
 
-    Args:
-        subscribers: Of all runs, in this process.
-        checks: Whether outgoing streams are verified; faults are logged.
+    With ``checks``, outgoing streams are verified and faults logged.
     """
 
     def __init__(
@@ -67,14 +65,12 @@ class RunService:
 
         Args:
             request: A question, or answers to interrupts.
-            reject: What becomes of a request that does not fit the thread's open interrupts.
+            reject: How to reject a request that does not fit the thread's open interrupts.
 
         Returns:
             The key by which it is followed.
 
         Raises:
-            InvalidRunInput: An option that can't be met.
-            ModelNotFound, InvalidLink: The task's model, or an image, is gone.
             RunIdTaken: The run id was used before.
             ThreadBusy: Another run holds the thread.
             SessionArchived: The thread is archived.
@@ -162,11 +158,7 @@ class RunService:
         return check_stream(self._database, run_key, after, followed) if self._checks else followed
 
     async def find(self, principal: Principal, run_id: str, *, after: int = 0) -> str:
-        """The key for following one of the caller's runs after an event.
-
-        Raises:
-            InvalidCursor: The run has no such event.
-        """
+        """The key for following one of the caller's runs after an event."""
         async with self._database.reading() as session:
             run = await store.get(session, principal, run_id)
         if after > run.last_seq:
@@ -182,11 +174,7 @@ class RunService:
         return joined
 
     async def stop(self, principal: Principal, run_id: str) -> bool:
-        """Stop one of the caller's runs within two seconds, wherever it is driven.
-
-        Returns:
-            False if it was already over.
-        """
+        """Stop one of the caller's runs within two seconds, wherever it is driven; False if it was over."""
         clock = asyncio.get_running_loop()
         deadline = clock.time() + _STOP_SECONDS
         async with unit_of_work(self._database) as work:
@@ -254,7 +242,6 @@ class RunService:
         return True
 
     async def _abort_own(self, run_key: str, failure: AgentexError | None) -> bool:
-        """Abort a run, unless another process drives it by now."""
         return await self._abort(run_key, failure, if_lost=False, driver=self._context.name)
 
     async def _abort(
@@ -287,6 +274,5 @@ class RunService:
 
 
 def _unreadable(run_key: str, error: Exception) -> RunLost:
-    """The failure of a run that this version can't read."""
     log.warning("run.unreadable", run_key=run_key, error=type(error).__name__)
     return RunLost()

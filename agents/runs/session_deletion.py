@@ -19,11 +19,7 @@ _ATTEMPTS = 5
 async def delete_session(database: Database, runs: RunService, principal: Principal, session_id: str) -> None:
     """Stop the run that holds one of the caller's sessions, then delete the session.
 
-    Args:
-        session_id: Session id or thread id.
-
-    Raises:
-        ThreadBusy: New runs kept starting on it.
+    Accepts session and thread ids. Raises ``ThreadBusy`` if new runs keep starting on it.
     """
     for _ in range(_ATTEMPTS):
         async with database.reading() as session:

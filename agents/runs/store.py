@@ -41,7 +41,6 @@ class StartedRun:
         task_id: The run whose journal it continues; itself if it began the task.
         session_key: ``ChatSession.id``.
         thread_id: The caller's name of the thread.
-        history: Earlier messages of the thread, oldest first.
     """
 
     key: str
@@ -62,12 +61,9 @@ async def start(work: UnitOfWork, principal: Principal, plan: RunPlan, *, rechec
         recheck: Read the thread and the run's id again, which may have changed since planning.
 
     Raises:
-        RunIdTaken: The caller used this run id before.
         ThreadBusy: Another run holds the thread, or it was deleted meanwhile.
-        SessionArchived: The thread is archived.
         InvalidRunInput: The question has the id of another message.
         InvalidLink: An image of the question is gone.
-        SessionsFull: The owner may have no more threads.
         IntegrityError: Another request created the same run or thread at this moment.
     """
     session, request = work.session, plan.request
@@ -189,11 +185,7 @@ def _row(message: UserMessage, run: AgentRun, position: int = 0) -> ChatMessage:
 
 
 async def _use_images(session: AsyncSession, run: AgentRun, messages: Sequence[UserMessage]) -> None:
-    """Assign the messages' images to the thread, which deletes them with itself.
-
-    Raises:
-        InvalidLink: An image is gone.
-    """
+    """Assign the messages' images to the thread, which deletes them with itself."""
     ids = {image.id for message in messages for image in message.images}
     if not ids:
         return
@@ -212,11 +204,7 @@ class _History:
 
 
 async def _read_history(session: AsyncSession, session_key: str, request: RunRequest) -> _History:
-    """The stored history, completed by the caller's user messages that it lacks.
-
-    Raises:
-        InvalidRunInput: The question has the id of another message.
-    """
+    """The stored history, completed by the caller's user messages that it lacks."""
     *earlier, question = request.messages
     query = select(ChatMessage).where(ChatMessage.session_id == session_key)
     asked_before = (await session.exec(query.where(col(ChatMessage.message_id) == question.id))).first()

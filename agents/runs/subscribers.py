@@ -170,7 +170,6 @@ class Subscribers:
         buffer.open(last_seq)
 
     def is_open(self, run_key: str) -> bool:
-        """Whether a run is driven here, or about to be."""
         return run_key in self._live
 
     def release(self, run_key: str) -> None:

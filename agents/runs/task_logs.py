@@ -48,7 +48,6 @@ async def _runs_before(session: AsyncSession, run: AgentRun) -> list[tuple[str, 
 
 
 async def _runs_of(session: AsyncSession, run: AgentRun) -> list[tuple[str, str]]:
-    """Keys and ids of a task's runs, oldest first."""
     query = select(AgentRun.id, AgentRun.run_id).where(
         # By thread, because a task has no index.
         AgentRun.session_id == run.session_id,

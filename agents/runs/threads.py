@@ -40,12 +40,7 @@ def draft_thread(principal: Principal, request: RunRequest) -> ChatSession:
 async def take_thread(
     session: AsyncSession, session_key: str, run_key: str, *, waits_for: str | None, changes: dict[str, Value]
 ) -> None:
-    """Take the thread, provided it still waits for the same run as at planning.
-
-    Raises:
-        SessionArchived: The thread is archived.
-        ThreadBusy: Another run holds it, or it waits for another run now.
-    """
+    """Take the thread if it is free, not archived, and waits for the same run as at planning."""
     same = col(ChatSession.waiting_run_id)
     statement = (
         update(ChatSession)

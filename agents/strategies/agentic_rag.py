@@ -27,9 +27,7 @@ from core.json_access import as_list, as_object, as_text, parse
 class PassageGrade:
     """A judgement of the evidence.
 
-    Attributes:
-        relevant: Numbers of the useful passages.
-        next_query: The next search; empty if the evidence suffices.
+    ``relevant`` are passage numbers; ``next_query`` is empty if the evidence suffices.
     """
 
     relevant: tuple[int, ...]
@@ -229,7 +227,6 @@ class AgenticRag(CitedAnswerStrategy):
         return CheckCitations()
 
     async def _ask(self, messages: list[ModelMessage]) -> str:
-        """A silent turn."""
         turn = await self.ask_model_in_time(messages, (), voice="unheard")
         return "" if turn is None else turn.text
 

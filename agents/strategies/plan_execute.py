@@ -60,12 +60,7 @@ class StepOutcome(BaseModel):
 
 @dataclass(slots=True)
 class PlanStep:
-    """One step of a plan.
-
-    Attributes:
-        result: Outcome with the numbers of its passages.
-        query: Searched first, after the task alone found nothing.
-    """
+    """One step of a plan; ``query`` is searched first, after the task alone found nothing."""
 
     task: str
     status: StepStatus = "pending"
@@ -80,9 +75,7 @@ class PlanStep:
 class Plan:
     """The plan and its progress.
 
-    Attributes:
-        source: ``rules`` if the model gave no readable plan.
-        revision: From 1, incremented with each change.
+    ``source`` is ``rules`` if the model gave no readable plan; ``revision`` counts changes from 1.
     """
 
     source: PlanSource = ""
@@ -91,12 +84,10 @@ class Plan:
 
     @property
     def next_index(self) -> int | None:
-        """The first pending step."""
         waiting = (place for place, planned in enumerate(self.steps) if planned.status == "pending")
         return next(waiting, None)
 
     def replace_rest(self, steps: list[PlanStep]) -> None:
-        """Replace the pending steps."""
         self.steps = [planned for planned in self.steps if planned.status != "pending"] + steps
         self.revision += 1
 
@@ -133,7 +124,6 @@ class PlanExecute(CitedAnswerStrategy):
         return self.initial_state(plan=self._plan.to_json())
 
     def progress(self) -> dict[str, JsonValue]:
-        """The number of steps, and of those that ended."""
         statuses = [planned.status for planned in self._plan.steps]
         steps: dict[str, JsonValue] = {
             "done": statuses.count("done"),
@@ -148,12 +138,10 @@ class PlanExecute(CitedAnswerStrategy):
 
     @step
     async def execute(self, event: Execute) -> Execute | Replan | Synthesise | StopEvent:
-        """Execute the next step."""
         return await self.run_step("execute", self._execute)
 
     @step
     async def replan(self, event: Replan) -> Execute | Synthesise | StopEvent:
-        """Change what remains of the plan."""
         return await self.run_step("replan", self._replan)
 
     @step

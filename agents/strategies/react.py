@@ -49,7 +49,6 @@ class React(CitedAnswerStrategy):
 
     @step
     async def observe(self, event: Observe) -> Think | Answer | StopEvent:
-        """Take in the results, and decide whether the run may go on."""
         return await self.run_step("observe", self._observe)
 
     @step

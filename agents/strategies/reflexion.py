@@ -147,7 +147,6 @@ class Reflexion(CitedAnswerStrategy):
 
     @step
     async def answer(self, event: Answer) -> CheckCitations | StopEvent:
-        """Answer with the best attempt."""
         return await self.run_step("answer", self._answer)
 
     async def _attempt(self) -> Evaluate:

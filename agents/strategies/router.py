@@ -39,7 +39,6 @@ class RouterStrategy(ToolLoopStrategy):
         return self.initial_state(route=None)
 
     def progress(self) -> dict[str, JsonValue]:
-        """The chosen strategy's progress with its name."""
         if not self._route:
             return super().progress()
         progress = super().progress() if self._chosen is None else self._chosen.progress()

@@ -171,8 +171,7 @@ def _payload(interrupt: Interrupt, kind: ResponseType, args: dict[str, JsonValue
 async def delete_task(work: UnitOfWork, first: AgentRun) -> None:
     """Delete a task with its runs, their events, messages and recorded retrievals.
 
-    Raises:
-        ThreadBusy: A run of it is active.
+    Raises ``ThreadBusy`` if a run of it is active.
     """
     session = work.session
     runs = select(AgentRun.id).where(*_in_task(first))

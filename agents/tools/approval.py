@@ -33,10 +33,9 @@ class ApprovalResult:
 def build_interrupt(
     tool: Tool, call: ToolCall, *, until: str, is_chinese: bool, prompt: UserPrompt | None = None
 ) -> Interrupt:
-    """The interrupt for a call that asks a person or needs approval.
+    """The interrupt for a call (with valid arguments) that asks a person or needs approval.
 
     Args:
-        call: With valid arguments.
         until: Expiry, ISO 8601.
         prompt: A question that the tool's preview raised.
     """
@@ -70,11 +69,8 @@ def build_interrupt(
 def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
     """Apply a person's answer to the call (reference shapes of AG-UI 1.0).
 
-    Args:
-        payload: ``{approved, editedArgs?, response?}`` for a tool call, else by the question's own schema.
-
-    Raises:
-        InvalidAnswer: It does not fit the interrupt's schema.
+    ``payload`` is ``{approved, editedArgs?, response?}`` for a tool call, else by the question's own
+    schema; raises ``InvalidAnswer`` otherwise.
     """
     if fault := schema_fault(interrupt.response_schema, payload):
         raise InvalidAnswer(fault)

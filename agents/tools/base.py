@@ -33,12 +33,10 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class UserPrompt:
-    """A question of a tool to a person.
+    """A question of a tool to a person; ``schema`` is the JSON Schema of the answer.
 
-    Attributes:
-        schema: JSON Schema of the answer.
-        fills: The object argument that the answer goes into before the call is made; if empty, the
-            answer is the call's result.
+    ``fills`` is the object argument that the answer goes into before the call is made; if empty, the
+    answer is the call's result.
     """
 
     reason: Literal["confirmation", "input_required"]
@@ -49,11 +47,9 @@ class UserPrompt:
 
 @dataclass(frozen=True, slots=True)
 class CallPreview:
-    """Facts about a call before it is made.
+    """A question to ask before a call, and the skill (JSON) that the call would load.
 
-    Attributes:
-        question: A question to ask a person first.
-        skill: The skill it would load (JSON), which limits tools even while the call waits.
+    The skill limits tools even while the call waits.
     """
 
     question: UserPrompt | None = None
@@ -92,7 +88,6 @@ class Tool:
 
     @property
     def needs_others(self) -> bool:
-        """Whether a call waits for a person or the caller's frontend."""
         return self.side == "client" or self.question is not None or self.approval == "ask"
 
     @property
@@ -104,9 +99,7 @@ class Tool:
 class ToolScope:
     """A run's context as its tools see it.
 
-    Attributes:
-        evidence: Collects the passages that tools find.
-        top_k: Passages per search, for knowledge bases without a setting.
+    ``top_k`` applies to knowledge bases without a setting.
     """
 
     run: RunContext
@@ -158,12 +151,7 @@ def with_validation(
 
 
 class Toolbox:
-    """The tools of one run, by name.
-
-    Args:
-        rules: Their policies; switched-off tools are not offered.
-        skills: Active skills restrict the tools.
-    """
+    """The tools of one run, by name; ``rules`` switch tools off, active ``skills`` restrict them."""
 
     def __init__(self, tools: Sequence[Tool], rules: ToolRules | None = None, skills: RunSkills | None = None) -> None:
         rules, self._skills = rules or ToolRules(), skills
@@ -215,10 +203,7 @@ class Toolbox:
     async def call(self, name: str, arguments: str, *, call_id: str = "", is_approved: bool = False) -> ToolOutput:
         """Run a tool; every failure comes back as a sentence the model can act on.
 
-        Args:
-            arguments: JSON text.
-            call_id: Identifies repeated calls.
-            is_approved: Whether a person has agreed to it.
+        ``call_id`` identifies repeated calls.
         """
         tool = self._tools.get(name)
         is_waiting = tool is not None and tool.needs_others and not is_approved

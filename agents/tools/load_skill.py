@@ -64,8 +64,6 @@ class LoadArguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _LoadableSkill:
-    """A skill that can be loaded, with its inputs."""
-
     active: ActiveSkill
     opened: OpenedSkill
     gathered: SkillInputs
@@ -124,8 +122,7 @@ def _preview_for(skills: RunSkills) -> Callable[[str], Awaitable[CallPreview]]:
 async def _find(skills: RunSkills, arguments: LoadArguments) -> _LoadableSkill:
     """Open the requested skill and resolve its inputs.
 
-    Raises:
-        ToolError: There is no such skill, no room for it, or an input is wrong.
+    Raises ``ToolError`` for an unknown skill, no room for it, or wrong inputs.
     """
     offered = skills.find(arguments.name)
     if offered is None:
@@ -158,8 +155,7 @@ def unknown_skill(skills: RunSkills, name: str) -> ToolError:
 def removed_skill(skills: RunSkills, offered: OfferedSkill, name: str) -> ToolError:
     """The error for a skill that the owner may no longer use, without suggesting it again.
 
-    Raises:
-        SkillNotFound: A person chose it, so the run must not go on without its restrictions.
+    Raises ``SkillNotFound`` if a person chose it: the run must not go on without its restrictions.
     """
     if skills.is_chosen(offered.ref.id) and not skills.is_active(offered.ref.id):
         raise SkillNotFound

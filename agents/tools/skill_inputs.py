@@ -11,11 +11,9 @@ from core.json_access import as_list, as_object
 
 @dataclass(frozen=True, slots=True)
 class SkillInputs:
-    """The inputs of a skill.
+    """The inputs of a skill, with names of missing required ones and faults in the model's inputs.
 
-    Attributes:
-        missing: Required ones that nobody gave, or that the request gave wrongly.
-        faults: Errors in the model's inputs, for the model.
+    An input that the request gave wrongly counts as missing.
     """
 
     values: dict[str, JsonValue]
@@ -28,10 +26,8 @@ def resolve_inputs(
 ) -> SkillInputs:
     """Resolve the inputs of a skill.
 
-    Args:
-        schema: The skill's JSON Schema, an object without additional properties.
-        requested: From the request; they take precedence, and undeclared names are ignored.
-        call_inputs: From the model or a person.
+    ``requested`` come from the request and take precedence; undeclared names in them are ignored.
+    ``call_inputs`` come from the model or a person.
     """
     declared = {
         name: as_object(property_schema) for name, property_schema in as_object(schema.get("properties")).items()
@@ -60,9 +56,7 @@ def inputs_for_skill(
 ) -> dict[str, JsonValue]:
     """The part of a request's ``skill_inputs`` for one skill.
 
-    Args:
-        names: The skill's id, key and slug; the first match counts.
-        inputs: By input name, or nested under a name of the skill.
+    ``inputs`` are by input name, or nested under one of the skill's ``names``; the first match counts.
     """
     declared = as_object(schema.get("properties"))
     for name in names:

@@ -25,9 +25,6 @@ def encode(event: WireEvent) -> bytes:
     """Encode an event for the stock decoder: length in 4 bytes, big-endian, then the message.
 
     Fields that the protobuf schema lacks are left out, as by the stock encoder.
-
-    Raises:
-        KeyError: The protocol has no event of this type.
     """
     kind = as_text(event["type"])
     arm = cast(FieldDescriptor, _EVENT.DESCRIPTOR.fields_by_name[kind.lower()])

@@ -73,10 +73,8 @@ def stop_event_future(handler: WorkflowHandler) -> asyncio.Future[StopEvent]:
 class Strategy(Workflow):
     """Base of the agent types: a workflow instance is one run and holds its state.
 
-    Attributes:
-        purpose: One sentence for choosing an agent type.
-        citations: Checked citations of the answer.
-        waits_for: Answers without which it can't go on.
+    ``purpose`` is one sentence for choosing an agent type; ``waits_for`` are answers without which the
+    run can't go on.
     """
 
     purpose: ClassVar[str] = ""
@@ -130,7 +128,6 @@ class Strategy(Workflow):
         self.emit(ActivityStarted(self.new_id(), PROGRESS, {**content, **self.progress()}))
 
     def show_progress(self) -> None:
-        """Update the run's activity message."""
         activity = self.channel.activity
         if activity is None:
             return

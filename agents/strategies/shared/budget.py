@@ -72,7 +72,6 @@ class Budget:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether the calls go round in circles."""
         return self._repeats >= _MOST_REPEATS
 
     def reset_repeats(self) -> None:

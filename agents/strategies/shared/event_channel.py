@@ -52,12 +52,10 @@ class OpenEntities:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Open steps, outermost first."""
         return tuple(self._steps)
 
     @property
     def activity(self) -> ActivityStarted | None:
-        """The current activity message."""
         return self._activity
 
     @property
@@ -110,9 +108,7 @@ class OpenEntities:
     ) -> list[RunEvent]:
         """The events that close everything open, innermost first.
 
-        Args:
-            why: Reason given for calls without a result.
-            waiting: Calls that get their result in another run.
+        ``waiting`` calls get their result in another run.
         """
         closing: list[RunEvent] = [ThoughtEnded(message_id) for message_id in self._thoughts]
         closing += [TextEnded(message_id, stopped=True) for message_id in self._texts]
@@ -148,9 +144,8 @@ class EventBatch:
 class EventChannel:
     """One writer side, one reader; queued deltas of one entity are joined.
 
-    Args:
-        reopens: Whether the first new event begins a log of its own, which needs open steps and the
-            activity message again.
+    With ``reopens``, the first new event begins a log of its own, which needs open steps and the activity
+    message again.
     """
 
     def __init__(self, journal: Journal | None = None, *, reopens: bool = False) -> None:
@@ -165,17 +160,14 @@ class EventChannel:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the terminal event was written."""
         return self._is_closed
 
     @property
     def activity(self) -> ActivityStarted | None:
-        """The current activity message of the run."""
         return self._open.activity
 
     @property
     def known_ids(self) -> frozenset[str]:
-        """Ids of all messages, thoughts and calls of the run so far."""
         return self._open.known_ids
 
     def observe(self, event: RunEvent) -> None:
@@ -249,7 +241,6 @@ def _joined(events: Iterable[RunEvent]) -> list[RunEvent]:
 
 
 def _entity(event: RunEvent) -> tuple[type, str] | None:
-    """The entity that a delta extends."""
     match event:
         case TextDelta() | ThoughtDelta():
             return type(event), event.message_id

@@ -54,11 +54,7 @@ def _asking(pieces: Iterable[str]) -> list[str]:
 
 
 def route_question(question: str, *, can_search: bool) -> str:
-    """The agent type for a question, by its words alone.
-
-    Args:
-        can_search: Whether a knowledge base is selected.
-    """
+    """The agent type for a question, by its words alone."""
     if is_command(question):
         return "react"
     if _REFLECTED.search(question):

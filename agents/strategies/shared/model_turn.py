@@ -89,7 +89,6 @@ class Turn:
 
     @property
     def message(self) -> ModelMessage:
-        """The turn as a message of the conversation."""
         return ModelMessage(
             "assistant", self.text, self.calls, reasoning=self.reasoning, reasoning_blocks=self.reasoning_blocks
         )
@@ -122,15 +121,11 @@ async def stream_turn(
     spend: Callable[[TokenUsage], None],
     most_tokens: int,
 ) -> Turn:
-    """Stream one turn to its end.
-
-    Args:
-        events: Closed at the end.
-        takes_calls: Whether tools were offered; calls are ignored otherwise.
-        most_tokens: Of thoughts, text and calls together; not every model comes to an end.
+    """Stream one turn to its end; ``events`` is closed then, and calls are ignored unless ``takes_calls``.
 
     Raises:
-        TurnTooLong: The limit was reached; what is open stays open too.
+        TurnTooLong: More than ``most_tokens`` of thoughts, text and calls: not every model comes to an
+            end. What is open stays open.
     """
     stream = _TurnStream(emit, takes_calls=takes_calls)
     characters = 0
@@ -240,11 +235,7 @@ it, for turns whose text is data. Reasoning and tool calls are shown in each of 
 
 
 class TurnOutput:
-    """Passes on the events of one turn; what was left open can be closed.
-
-    Attributes:
-        message_id: Of the open text, as the reader knows it.
-    """
+    """Passes on the events of one turn; what was left open can be closed."""
 
     def __init__(self, emit: Callable[[RunEvent], None], voice: Voice) -> None:
         self.message_id = ""
@@ -320,11 +311,7 @@ class _Outcome:
 
 
 class ModelCaller:
-    """Calls the model for a run, or reads its recorded turn.
-
-    Args:
-        budget: Ended when a turn uses up the time or the tokens.
-    """
+    """Calls the model for a run, or reads its recorded turn."""
 
     def __init__(self, strategy: Strategy, budget: Budget) -> None:
         self._strategy = strategy
@@ -333,13 +320,7 @@ class ModelCaller:
     async def call(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], *, voice: Voice, seconds: float | None = None
     ) -> Turn | None:
-        """One turn.
-
-        Args:
-            seconds: Time limit; None for the run's own deadline.
-
-        Returns:
-            None if time or tokens were used up before any usable output.
+        """One turn; None if time or tokens were used up before any usable output.
 
         Raises:
             ToolsRefused: The endpoint can't do tool calling.

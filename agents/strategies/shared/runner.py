@@ -22,13 +22,10 @@ _log = get_logger(__name__)
 
 
 class StrategyRun:
-    """A strategy about to run, running or done.
+    """A strategy about to run, running or done; without an ``agent_type`` it has no activity message.
 
     ``events`` raises nothing but its own reader's cancellation: every failure ends in one terminal
     event (``Finished`` or ``Failed``), with everything open closed before it.
-
-    Args:
-        agent_type: Name for the activity message; None for a run without one.
     """
 
     def __init__(self, strategy: Strategy, agent_type: str | None = None) -> None:

@@ -27,11 +27,7 @@ class StructuredAnswer(Generic[ShapeT]):
 
 
 def read_object(text: str, shape: type[ShapeT]) -> ShapeT:
-    """The JSON object within a text.
-
-    Raises:
-        InvalidStructuredOutput: There is none, or not of this shape.
-    """
+    """The JSON object within a text; raises ``InvalidStructuredOutput``."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         raise InvalidStructuredOutput("there is no JSON object in it")
@@ -46,8 +42,7 @@ async def ask_structured(
 ) -> StructuredAnswer[ShapeT] | None:
     """Ask the model for an object; its text is not shown, its reasoning is.
 
-    Returns:
-        None if the second answer was no better, or time was used up.
+    None if the second answer was no better, or time was used up.
     """
     conversation = list(messages)
     for is_repair in (False, True):

@@ -11,12 +11,7 @@ from agents.strategies.shared.tool_loop import ToolLoopStrategy
 
 @dataclass(frozen=True, slots=True)
 class SubtaskResult:
-    """The outcome of a task.
-
-    Attributes:
-        text: The model's final text, or empty.
-        messages: The calls and their results.
-    """
+    """The outcome of a task: the model's final text, or "", and the calls with their results."""
 
     text: str
     messages: tuple[ModelMessage, ...] = ()
@@ -45,8 +40,7 @@ async def run_subtask(
 ) -> SubtaskResult:
     """Think and act until the model answers without a call, or the budget ends it.
 
-    Args:
-        lookup: The search for an endpoint without tool calling.
+    ``lookup`` is the search for an endpoint without tool calling.
     """
     strategy.start_subtask(lookup)
     exchange: list[ModelMessage] = []

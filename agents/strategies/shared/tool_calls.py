@@ -33,12 +33,7 @@ _FINDINGS = TypeAdapter(list[EvidenceFinding])
 
 
 class ToolCallRunner:
-    """Runs the calls of a run, or reads back their results.
-
-    Args:
-        budget: Limits the time of calls, and is ended when it is used up.
-        evidence: Receives the passages of tools.
-    """
+    """Runs the calls of a run, or reads back their results."""
 
     def __init__(self, strategy: Strategy, budget: Budget, evidence: Evidence) -> None:
         self._strategy = strategy
@@ -48,8 +43,7 @@ class ToolCallRunner:
     async def run(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolOutput]:
         """Run calls: idempotent ones side by side, others alone and in order.
 
-        Raises:
-            Suspended: Some wait for a person or the caller's frontend; the others are done.
+        Raises ``Suspended`` if some wait for a person or the caller's frontend; the others are done.
         """
         try:
             return await self._run_all(calls, tools)
@@ -146,11 +140,7 @@ class ToolCallRunner:
         return self._strategy.context.journal.write(_key(call), about, "waiting")
 
     async def run_one(self, call: ToolCall, tools: Toolbox, ready: ToolOutput | None = None) -> ToolOutput:
-        """Run one call while there is time, and show its result.
-
-        Args:
-            ready: The result, if known without running the call.
-        """
+        """Run one call while there is time, or use its ``ready`` result, and show the result."""
         journal, key = self._strategy.context.journal, _key(call)
         past, refusal = journal.read(key), tools.refusal(call.name)
         if past is None:

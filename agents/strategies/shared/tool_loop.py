@@ -59,11 +59,7 @@ _CHARACTERS_PER_TOKEN = 3
 
 
 class ToolLoopStrategy(Strategy):
-    """Base of the strategies that call tools.
-
-    Attributes:
-        uses_tools: False once the endpoint refused tools.
-    """
+    """Base of the strategies that call tools; ``uses_tools`` is False once the endpoint refused tools."""
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
@@ -113,7 +109,6 @@ class ToolLoopStrategy(Strategy):
 
     @property
     def can_search(self) -> bool:
-        """Whether a knowledge base is selected."""
         return search_knowledge_base.NAME in self.tools
 
     def progress(self) -> dict[str, JsonValue]:
@@ -131,7 +126,6 @@ class ToolLoopStrategy(Strategy):
         self._counted_tokens += usage.prompt_tokens + usage.completion_tokens
 
     def conversation(self, system: str) -> list[ModelMessage]:
-        """The system message, the history and the question."""
         question = question_with_context(self.context.question, self.caller_context)
         message = ModelMessage("user", question, images=self.context.vision.images)
         return [ModelMessage("system", system), *self.past(), message]
@@ -153,12 +147,9 @@ class ToolLoopStrategy(Strategy):
     async def ask_model(
         self, messages: Sequence[ModelMessage], *, voice: Voice = "answer", tools: bool = True
     ) -> Turn | None:
-        """One turn of the model, counted and in time.
+        """One turn of the model, counted and in time; None if time was used up before any usable output.
 
         An endpoint that refuses tools is asked without them, after a search of the knowledge bases.
-
-        Returns:
-            None if time was used up before any usable output.
         """
         if tools and self.uses_tools:
             try:
@@ -182,20 +173,12 @@ class ToolLoopStrategy(Strategy):
         self.budget.reset_repeats()
 
     def search_turn(self, query: str) -> Turn:
-        """A search turn of the strategy's own."""
         return Turn(self.new_id(), "", "", (self.announce_search(query),), "tool_calls")
 
     async def ask_model_in_time(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], *, voice: Voice = "answer"
     ) -> Turn | None:
-        """One turn, counted and in time.
-
-        Returns:
-            None if time was used up before any usable output.
-
-        Raises:
-            ToolsRefused: The endpoint can't do tool calling.
-        """
+        """As ``ask_model``, but raises ``ToolsRefused`` if the endpoint can't do tool calling."""
         sent = self._as_asked(messages)
         counted = self._counted_tokens
         seconds = self.budget.acting_seconds_left
@@ -261,7 +244,6 @@ class ToolLoopStrategy(Strategy):
         self.emit(ToolCallResult(f"result_{call_id}", call_id, why))
 
     async def call(self, calls: Sequence[ToolCall]) -> list[ToolOutput]:
-        """Run tools while there is time, and show their results."""
         outputs = await self.call_runner.run(calls, self.tools)
         self._made_calls += len(calls)
         self.show_skills()
@@ -289,7 +271,6 @@ class ToolLoopStrategy(Strategy):
         return call
 
     def show_evidence(self) -> None:
-        """Update the shared state with the evidence."""
         if len(self.evidence.numbers()) == self._shown_evidence:
             return
         self._shown_evidence = len(self.evidence.numbers())
@@ -301,7 +282,6 @@ class ToolLoopStrategy(Strategy):
         return self.evidence.text(numbers, limit=self.context.limits.evidence_characters)
 
     def emit_thought(self, thought: str) -> None:
-        """Show a thought of the strategy's own."""
         thought_id = self.new_id()
         self.emit(ThoughtStarted(thought_id))
         self.emit(ThoughtDelta(thought_id, thought))
@@ -379,11 +359,7 @@ class CitedAnswerStrategy(ToolLoopStrategy):
 def with_skills(
     skills: RunSkills | None, messages: Sequence[ModelMessage], tools: Container[str]
 ) -> list[ModelMessage]:
-    """The messages with the active skills.
-
-    Args:
-        tools: The model's tools; if it may load skills, their index is included.
-    """
+    """The messages with the active skills, and with the index of skills if ``tools`` can load them."""
     if skills is None:
         return list(messages)
     extended = skills.with_active_skills(messages)
