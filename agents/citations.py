@@ -1,4 +1,4 @@
-"""Passages that a search gives, and the numbered citations an answer points at them with."""
+"""Retrieved passages and the numbered citations that answers refer to them by."""
 
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -14,12 +14,9 @@ class Passage:
     """One retrieved chunk of a document revision.
 
     Attributes:
-        char_start: First character of ``content`` in the document's extracted text.
-        char_end: One past the last character.
-        score: The retriever's score; comparable within one result list only.
-        before: Text in front of the passage, for reading it; it is not cited.
-        after: Text behind it.
-        retrieval_id: The search that gave it.
+        char_start: Offset of ``content`` in the document's extracted text.
+        score: Comparable within one result list only.
+        before: Text in front of the passage, for reading; it is not cited.
     """
 
     chunk_id: str
@@ -40,13 +37,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class RetrievedPassages:
-    """What one search gave.
+    """The result of one search.
 
     Attributes:
-        passages: Best first.
-        retrieval_id: By which the search can be looked at and replayed; empty if it was not
-            recorded.
-        unsearched: Sentences that say which knowledge bases could not be searched, and why.
+        retrieval_id: Key for inspecting and replaying the search; empty if it was not recorded.
+        unsearched: Sentences naming the knowledge bases that could not be searched, and why.
     """
 
     passages: tuple[Passage, ...]
@@ -58,12 +53,7 @@ class Retriever(Protocol):
     """Search over the knowledge bases of one run, already bound to what the caller may see."""
 
     async def retrieve(self, query: str, *, top_k: int) -> RetrievedPassages:
-        """The best passages for the query.
-
-        Args:
-            query: what to look for.
-            top_k: how many passages at most, where the knowledge bases do not say.
-        """
+        """The best passages; ``top_k`` applies to knowledge bases without a setting of their own."""
         ...
 
 
@@ -72,9 +62,9 @@ class DocumentSpan:
     """Part of a document as it is searched now.
 
     Attributes:
-        passages: Those that touch the part, in the document's order.
-        length: Characters of the whole document's extracted text.
-        namesakes: Ids of other documents of the name it was asked by.
+        passages: Passages that overlap the part, in document order.
+        length: Characters of the whole extracted text.
+        namesakes: Ids of other documents with the requested name.
     """
 
     document_name: str
@@ -84,31 +74,18 @@ class DocumentSpan:
 
 
 class DocumentReader(Protocol):
-    """Reads in the documents of one run's knowledge bases, those that the caller may see."""
+    """Reader of the documents that one run's caller may see."""
 
-    async def read(self, document: str, *, start: int, end: int) -> DocumentSpan:
-        """A part of a document.
-
-        Args:
-            document: its id, or its name.
-            start: first character that is wanted.
-            end: one past the last.
-
-        Raises:
-            core.errors.DocumentNotFound: no such document that the caller may search.
-        """
-        ...
+    async def read(self, document: str, *, start: int, end: int) -> DocumentSpan: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What ``[number]`` in an answer stands for.
+    """The meaning of ``[number]`` in an answer.
 
     Attributes:
-        quote: The passage text the answer rests on, verbatim from the document.
-        char_start: First character of ``quote`` in the document's extracted text.
-        char_end: One past its last character.
-        retrieval_id: The search that gave the passage.
+        quote: Supporting text, verbatim from the document.
+        char_start: Offset of ``quote`` in the document's extracted text.
     """
 
     number: int
@@ -147,17 +124,15 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedClaim:
-    """A statement of an answer that its sources do not bear out.
+    """A statement of an answer that its sources do not support.
 
     Attributes:
-        text: The statement, without its marks.
-        reason: ``uncited`` names no source, ``no_source`` names a number that no passage has,
-            ``not_in_source`` says what the cited passages do not.
+        reason: ``uncited`` has no source, ``no_source`` cites a number without a passage,
+            ``not_in_source`` is not in the cited passages.
     """
 
     text: str
     reason: Literal["uncited", "no_source", "not_in_source"]
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The statement as JSON data."""
         return {"text": self.text, "reason": self.reason}

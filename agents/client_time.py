@@ -1,4 +1,4 @@
-"""Which time zone a person means: what is said, what the device says, the profile, UTC."""
+"""The user's time zone: from the message, the device, the profile, or else UTC."""
 
 import re
 from dataclasses import dataclass
@@ -14,18 +14,19 @@ from core.time_zones import UTC_NAME, find_zone
 ZoneSource = Literal["event_timezone", "client_time", "profile", "utc"]
 # RFC 3339, section 5.6; the offset is not optional.
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
-# What a JavaScript date can hold, in milliseconds.
+# Range of a JavaScript date in milliseconds.
 _EPOCH_MS = range(-8_640_000_000_000_000, 8_640_000_000_000_001)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientTime:
-    """``forwardedProps.client_time`` (seed 000): where and when the caller's device says it is.
+    """``forwardedProps.client_time``: the caller's device clock and zone.
+
+    See docs/reference/run-input.md, section "forwardedProps schema".
 
     Attributes:
-        device_timezone: IANA name.
-        now: by the device's clock, with its offset.
-        epoch_ms: the same clock in milliseconds; seed 000's own example differs from ``now``.
+        now: Device time with its offset.
+        epoch_ms: The same time; the reference's own example differs from ``now``.
     """
 
     device_timezone: str
@@ -42,38 +43,25 @@ class ZoneChoice:
 
     @property
     def name(self) -> str:
-        """Its IANA name."""
         return self.zone.key
 
 
 @dataclass(frozen=True, slots=True)
 class UserClock:
-    """What is known about a person's time zone.
-
-    Attributes:
-        client_time: of the run; None when the caller sent none.
-        profile_timezone: the account's setting; None when it is not set.
-    """
+    """Sources of a person's time zone; None where a source says nothing."""
 
     client_time: ClientTime | None = None
     profile_timezone: str | None = None
 
     def zone(self, event_timezone: str | None = None) -> ZoneChoice:
-        """The zone that counts, by the fixed order of seed 000.
-
-        Args:
-            event_timezone: named for this one thing.
-
-        Raises:
-            InvalidRequest: ``event_timezone`` is no zone.
-        """
+        """The time zone by docs/reference/run-input.md, section "Order of time zone sources"."""
         if event_timezone:
             return ZoneChoice(require_zone(event_timezone), "event_timezone")
         if self.client_time is not None:
             zone = find_zone(self.client_time.device_timezone)
             if zone is not None:
                 return ZoneChoice(zone, "client_time")
-        # Checked when it was set; a later edition of the database may lack it.
+        # Valid when set, but a later time zone database may lack it.
         zone = find_zone(self.profile_timezone or "")
         if zone is not None:
             return ZoneChoice(zone, "profile")
@@ -81,11 +69,7 @@ class UserClock:
 
 
 def require_zone(name: str) -> ZoneInfo:
-    """The zone of an ``event_timezone``.
-
-    Raises:
-        InvalidRequest: there is none of this name.
-    """
+    """The zone of an ``event_timezone``; raises ``InvalidRequest`` for an unknown name."""
     zone = find_zone(name)
     if zone is None:
         raise InvalidRequest("event_timezone", UNKNOWN_ZONE)
@@ -99,8 +83,7 @@ def read_client_time(value: JsonValue) -> ClientTime | None:
     """Read ``forwardedProps.client_time``, in either spelling of its keys; None for null.
 
     Raises:
-        InvalidRunInput: its ``error`` is the message of seed 000, such as ``invalid
-            client_time.device_timezone``.
+        InvalidRunInput: With the messages of docs/reference/run-input.md, section "client_time validation".
     """
     if value is None:
         return None
@@ -112,7 +95,7 @@ def read_client_time(value: JsonValue) -> ClientTime | None:
     if now is None:
         raise _invalid("client_now_iso")
     epoch_ms = fields.get("client_epoch_ms", fields.get("clientEpochMs"))
-    # True is an integer to Python.
+    # bool is an int in Python.
     if isinstance(epoch_ms, bool) or not isinstance(epoch_ms, int) or epoch_ms not in _EPOCH_MS:
         raise _invalid("client_epoch_ms")
     return ClientTime(zone, now, epoch_ms)

@@ -1,4 +1,4 @@
-"""The append-only log of each run: the truth that every subscriber reads."""
+"""The append-only log of each run: the source of truth for every subscriber."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from core.db.types import utc_now
 from core.errors.base import AgentexError
 
 _READ_BATCH = 500
-# Put together once: they run for every token, and building one takes as long as running it.
+# Built once: they run for every token, and building a statement takes as long as running it.
 _IS_HELD = (col(AgentRun.lease_owner) == bindparam("driver"), col(AgentRun.status) == RunStatus.RUNNING.value)
 _COUNT_EACH = (
     update(AgentRun)
@@ -24,7 +24,7 @@ _COUNT_EACH = (
 )
 _COUNT = _COUNT_EACH.returning(col(AgentRun.last_seq))
 _COUNT_HELD = _COUNT.where(*_IS_HELD)
-# In one order, so that nobody who holds several rows waits for another who does.
+# In a fixed order, to prevent deadlocks between multi-row locks.
 _HELD = (
     select(AgentRun.id, AgentRun.last_seq)
     .where(col(AgentRun.id).in_(bindparam("keys", expanding=True)), *_IS_HELD)
@@ -47,7 +47,7 @@ class LogClosed(AgentexError):
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One event with its place in the run's log, from 1 without gaps."""
+    """One event with its sequence number, from 1 without gaps."""
 
     seq: int
     type: str
@@ -55,18 +55,14 @@ class LogEntry:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether it is the run's last one."""
         return self.type in TERMINAL_TYPES
 
 
 @dataclass(frozen=True, slots=True)
 class LogAddition:
-    """What is to be added to a log.
+    """Events to append to one log; may be empty if other data is written under the same lease.
 
-    Args:
-        run_key: ``AgentRun.id``.
-        events: in order; may be none, where something else is written under the same lease.
-        own_events: the journal's count with the last of them.
+    ``own_events`` is the journal's count including the last event.
     """
 
     run_key: str
@@ -77,23 +73,13 @@ class LogAddition:
 async def append(
     session: AsyncSession, run_key: str, events: Sequence[WireEvent], *, own_events: int = 0
 ) -> list[LogEntry]:
-    """Append to the log of a run that the caller began or ended in this very transaction.
+    """Append to the log of a run that the caller starts or ends in this transaction.
 
-    Args:
-        session: a writing session.
-        run_key: ``AgentRun.id``.
-        events: in order.
-        own_events: the journal's count with the last of them.
-
-    Returns:
-        What was appended; it counts once the transaction is committed.
-
-    Raises:
-        LogClosed: there is no such run.
+    ``own_events`` is the journal's count including the last event.
     """
     connection = await session.connection()
-    asked = {"key": run_key, "more": len(events), "own": own_events}
-    last = (await connection.execute(_COUNT, asked)).scalar()
+    parameters = {"key": run_key, "more": len(events), "own": own_events}
+    last = (await connection.execute(_COUNT, parameters)).scalar()
     if last is None:
         raise LogClosed
     entries = _numbered(events, last - len(events))
@@ -103,16 +89,7 @@ async def append(
 
 
 async def open_log(session: AsyncSession, run_key: str, events: Sequence[WireEvent]) -> list[LogEntry]:
-    """Write the first events of a run whose row counts them already.
-
-    Args:
-        session: the writing session that adds the run.
-        run_key: ``AgentRun.id``.
-        events: in order.
-
-    Returns:
-        What was written; it counts once the transaction is committed.
-    """
+    """Write the first events of a run (``AgentRun.id``) whose new row already counts them."""
     entries = _numbered(events, 0)
     await (await session.connection()).execute(_ADD, _lines(run_key, entries))
     return entries
@@ -121,16 +98,10 @@ async def open_log(session: AsyncSession, run_key: str, events: Sequence[WireEve
 async def append_all(
     session: AsyncSession, additions: Sequence[LogAddition], *, driver: str
 ) -> list[list[LogEntry] | None]:
-    """Append to the logs of some runs that one driver holds, in the caller's transaction.
-
-    Args:
-        session: a writing session.
-        additions: at most one for each run.
-        driver: whose lease on the running run must hold.
+    """Append to the logs of several runs of one driver, in the caller's transaction.
 
     Returns:
-        For each what was appended, which counts once the transaction is committed; None where
-        the lease does not hold.
+        The appended entries per addition (at most one per run); None where the lease does not hold.
     """
     connection = await session.connection()
     last = await _count(connection, additions, driver)
@@ -149,23 +120,25 @@ async def append_all(
 
 
 async def _count(connection: AsyncConnection, additions: Sequence[LogAddition], driver: str) -> dict[str, int]:
-    """Count the events of runs whose lease holds; the last number of each before them."""
+    """Add to the event counts of leased runs; returns each run's last number before."""
     if len(additions) == 1:
-        # The usual one, in one statement less.
-        (one,) = additions
-        more = len(one.events)
-        asked = {"key": one.run_key, "driver": driver, "more": more, "own": one.own_events}
-        last = (await connection.execute(_COUNT_HELD, asked)).scalar()
-        return {} if last is None else {one.run_key: last - more}
+        # The usual case, with one statement less.
+        (addition,) = additions
+        more = len(addition.events)
+        parameters = {"key": addition.run_key, "driver": driver, "more": more, "own": addition.own_events}
+        last = (await connection.execute(_COUNT_HELD, parameters)).scalar()
+        return {} if last is None else {addition.run_key: last - more}
     keys = [addition.run_key for addition in additions]
     rows = await connection.execute(_HELD, {"keys": keys, "driver": driver})
-    held: dict[str, int] = {row.id: row.last_seq for row in rows}
+    last_numbers: dict[str, int] = {row.id: row.last_seq for row in rows}
     counted = [
-        {"key": one.run_key, "more": len(one.events), "own": one.own_events} for one in additions if one.run_key in held
+        {"key": new.run_key, "more": len(new.events), "own": new.own_events}
+        for new in additions
+        if new.run_key in last_numbers
     ]
     if counted:
         await connection.execute(_COUNT_EACH, counted)
-    return held
+    return last_numbers
 
 
 def _numbered(events: Sequence[WireEvent], last: int) -> list[LogEntry]:

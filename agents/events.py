@@ -1,4 +1,4 @@
-"""The events a strategy emits: own frozen facts, mapped to the wire by ``agents.agui`` alone."""
+"""The events a strategy emits, which only ``agents.agui`` maps to the wire format."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,9 +18,9 @@ RUNNING = "running"
 
 @dataclass(frozen=True, slots=True)
 class RunUsage:
-    """Tokens of one run, summed over its model calls; ``provider`` and ``model`` say whose.
+    """Tokens of one run, summed over its model calls.
 
-    ``is_estimated`` is set when an endpoint did not count those of some call.
+    ``is_estimated`` is set if an endpoint did not report the tokens of some call.
     """
 
     prompt_tokens: int = 0
@@ -32,7 +32,6 @@ class RunUsage:
     is_estimated: bool = False
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The counts as runs and messages show them."""
         counts: dict[str, JsonValue] = {
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
@@ -71,14 +70,14 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class TextEnded:
-    """The message is complete, with the citations its ``[n]`` marks resolve to.
+    """The message is complete, with its citations.
 
     Attributes:
-        invalid_numbers: Cited numbers that no retrieved passage has.
-        stopped: The message was cut off by a stop or an error.
-        truncated: The model ran into its output limit.
-        ended_by: The budget that ended the run before the answer was complete, or nothing.
-        unsupported: Statements of the answer that no source bears out.
+        invalid_numbers: Cited numbers without a passage.
+        stopped: Cut off by a stop or an error.
+        truncated: The model reached its output limit.
+        ended_by: The budget that ended the run early, or "".
+        unsupported: Statements that no source supports.
     """
 
     message_id: str
@@ -138,7 +137,7 @@ class ToolCallEnded:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallResult:
-    """What the tool gave back, or a plain sentence on why it gave nothing."""
+    """The tool's output, or a sentence explaining why there is none."""
 
     message_id: str
     call_id: str
@@ -170,7 +169,7 @@ class StateDelta:
 
 @dataclass(frozen=True, slots=True)
 class ActivityStarted:
-    """A message that shows what a run is at opens, or goes on in another run's log."""
+    """An activity message opens, or continues in the log of another run."""
 
     message_id: str
     kind: str
@@ -179,7 +178,7 @@ class ActivityStarted:
 
 @dataclass(frozen=True, slots=True)
 class ActivityChanged:
-    """Fields of that message have other values now."""
+    """New values for fields of the activity message."""
 
     message_id: str
     kind: str
@@ -197,16 +196,14 @@ class Citations:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """Something that a person must say before the run can go on (AG-UI 1.0).
+    """A question that a person must answer before the run can go on (AG-UI 1.0).
 
     Attributes:
-        id: The same live, in snapshots and in the store.
+        id: The same in live events, snapshots and the database.
         reason: ``tool_call``, ``confirmation`` or ``input_required``.
-        message: What is asked, in words for a person.
-        call_id: The tool call that waits.
         response_schema: JSON Schema of the answer's payload.
-        expires_at: ISO 8601; afterwards it can only be cancelled.
-        metadata: The tool's name and arguments, and which answers are allowed.
+        expires_at: ISO 8601; afterwards the interrupt can only be cancelled.
+        metadata: The tool's name and arguments, and the allowed kinds of answers.
     """
 
     id: str
@@ -220,11 +217,10 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Terminal: the run ended by itself, was stopped, or waits for a person.
+    """Terminal: the run completed, was stopped, or waits for a person.
 
-    Attributes:
-        outcome: ``interrupt`` when ``interrupts`` wait for answers.
-        pending_call_ids: Calls of tools that run in the caller's frontend.
+    ``outcome`` is ``interrupt`` if ``interrupts`` wait for answers; ``pending_call_ids`` are calls in
+    the caller's frontend.
     """
 
     usage: RunUsage
@@ -236,12 +232,9 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Terminal: the run broke off.
+    """Terminal: the run failed.
 
-    Attributes:
-        code: Stable name such as ``LLM_ERROR``.
-        message: A sentence that is safe to show.
-        error_code: The number of an error of ``core.errors``.
+    ``code`` is a stable name such as ``LLM_ERROR``; ``message`` is safe to show.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""The evidence of one run: numbered passages, and the text form in which models read them."""
+"""The evidence of one run: numbered passages, and their text form for models."""
 
 import json
 from collections.abc import Generator, Iterable
@@ -19,7 +19,7 @@ _BETWEEN = ", "
 
 @dataclass(frozen=True, slots=True)
 class NumberedText:
-    """A passage as a model reads it back: its number, where it stands and its text."""
+    """A passage as read back from its text form."""
 
     number: int
     document_name: str
@@ -36,7 +36,7 @@ class _NumberedPassage:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceFinding:
-    """Passages as they were added to the evidence of a run."""
+    """Passages of one call to ``Evidence.add``."""
 
     query: str
     passages: tuple[Passage, ...]
@@ -47,7 +47,7 @@ _findings: ContextVar[list[EvidenceFinding] | None] = ContextVar("findings", def
 
 @contextmanager
 def record_findings() -> Generator[list[EvidenceFinding]]:
-    """What is added to any evidence inside, by this task."""
+    """Collect everything that this task adds to any evidence within the block."""
     noted: list[EvidenceFinding] = []
     token = _findings.set(noted)
     try:
@@ -57,37 +57,36 @@ def record_findings() -> Generator[list[EvidenceFinding]]:
 
 
 class Evidence:
-    """Passages of a run; the number of a chunk never changes once it was given."""
+    """Passages of a run; a chunk keeps its number for good."""
 
     def __init__(self) -> None:
         self._entries: dict[int, _NumberedPassage] = {}
         self._numbers: dict[str, int] = {}
 
     def add(self, passages: Iterable[Passage], *, query: str) -> list[int]:
-        """Number the passages of one search, known ones by their old number."""
-        found = tuple(passages)
+        """Number the passages of one search; chunks that have a number keep it."""
+        batch = tuple(passages)
         if (noted := _findings.get()) is not None:
-            noted.append(EvidenceFinding(query, found))
+            noted.append(EvidenceFinding(query, batch))
         numbers: list[int] = []
-        for passage in found:
+        for passage in batch:
             number = self._numbers.setdefault(passage.chunk_id, len(self._numbers) + 1)
             self._entries.setdefault(number, _NumberedPassage(passage, query))
             numbers.append(number)
         return numbers
 
     def grade(self, relevant: Iterable[int]) -> None:
-        """Keep only these numbers as relevant."""
-        kept = set(relevant)
+        """Mark exactly these numbers as relevant."""
+        relevant_numbers = set(relevant)
         for number, entry in self._entries.items():
-            entry.is_relevant = number in kept
+            entry.is_relevant = number in relevant_numbers
 
     def get(self, number: int) -> Passage | None:
-        """The passage of a number."""
         entry = self._entries.get(number)
         return entry.passage if entry else None
 
     def numbers(self, *, relevant_only: bool = False, query: str = "") -> list[int]:
-        """All numbers, ascending; only those not graded away, only those a query found first."""
+        """Numbers in ascending order; optionally only relevant ones, or those first found by a query."""
         return [
             number
             for number, entry in self._entries.items()
@@ -95,27 +94,20 @@ class Evidence:
         ]
 
     def to_json(self) -> list[JsonValue]:
-        """What was found, for the shared state: where it stands and its grade, without text."""
+        """Locations and grades for the shared state, without text."""
         return [_entry_json(number, entry) for number, entry in self._entries.items()]
 
     def text(
         self, numbers: Iterable[int], *, limit: int, retrieval_id: str = "", about: dict[str, JsonValue] | None = None
     ) -> str:
-        """The passages as JSON text of at most ``limit`` characters.
+        """The passages as JSON text of at most ``limit`` characters, with ``about`` as further fields.
 
-        JSON, because it delimits untrusted text: nothing in a passage can end its own string.
-        What stands around a passage is left out where it does not fit; passages that do not
-        fit are left out, the first one is cut.
-
-        Args:
-            numbers: which passages.
-            limit: longest text.
-            retrieval_id: of the search that gave them, to be named.
-            about: what else is to be said of them.
+        JSON, because it delimits untrusted text: nothing in a passage can end its own string. To fit,
+        first the surrounding text and then whole passages are dropped; the first passage is cut.
         """
-        shown: list[str] = []
-        told = {**(about or {}), **({"retrieval_id": retrieval_id} if retrieval_id else {})}
-        end = _END.format(_dump(told)[1:-1]) if told else ""
+        items: list[str] = []
+        extra = {**(about or {}), **({"retrieval_id": retrieval_id} if retrieval_id else {})}
+        end = _END.format(_dump(extra)[1:-1]) if extra else ""
         room = limit - len(_FRAME) - len(end)
         for number in numbers:
             passage = self._entries[number].passage
@@ -123,12 +115,12 @@ class Evidence:
             if len(item) > room:
                 item = _dump(_passage_json(number, passage, passage.content))
             if len(item) > room:
-                if shown:
+                if items:
                     break
                 item = _cut_to(room, number, passage)
             room -= len(item) + len(_BETWEEN)
-            shown.append(item)
-        return _FRAME.format(_BETWEEN.join(shown), end)
+            items.append(item)
+        return _FRAME.format(_BETWEEN.join(items), end)
 
 
 def _dump(data: dict[str, JsonValue]) -> str:
@@ -183,7 +175,7 @@ def _entry_json(number: int, entry: _NumberedPassage) -> dict[str, JsonValue]:
 
 
 def read_passages(text: str) -> list[NumberedText] | None:
-    """The passages of an evidence text; None if the text is something else."""
+    """Parse the text form; None for any other text."""
     try:
         data = as_object(parse(text))
     except ValueError:

@@ -1,10 +1,9 @@
-"""What a run has done so far, so that another process can take the run up where it stood.
+"""The journal of a run, with which another process can resume it (durable execution by replay).
 
-A strategy is ordinary code that decides from what the model said and what the tools gave. Both are
-*effects*: each is written down once, when it has happened. Taking a run up means running its
-strategy again from its beginning with the effects read back instead of made (durable execution by
-replay): it comes to the same point without asking a model or a tool again. For that all that a
-strategy decides by must come from its inputs, its effects, and the ids and the clock that are here.
+A strategy is ordinary code that depends on model and tool output. Both are *effects*, each recorded
+once when it happened. Resuming means running the strategy from the beginning with recorded effects
+instead of new ones, so it reaches the same point without calling a model or tool again. Therefore
+a strategy may depend only on its inputs, its effects, and the ids and the clock of the journal.
 """
 
 import time
@@ -28,14 +27,14 @@ class RunChanged(AgentexError, same_as=RunLost):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One thing that a run has done, or is about to do.
+    """One thing that a run has done or is about to do.
 
     Attributes:
-        index: Place in the journal, from 0.
-        key: What it is: ``turn:3`` is the fourth turn of the model, ``call:<id>`` a tool call.
-        status: ``started`` before something that may not happen twice, ``waiting`` for a person
-            or a frontend, ``approved`` by one, ``done`` when ``outcome`` holds what came of it.
-        seconds: How long the run had been worked on by then.
+        index: Position in the journal, from 0.
+        key: ``turn:3`` is the fourth model turn, ``call:<id>`` a tool call.
+        status: ``started`` before something that must not happen twice, ``waiting`` for a person
+            or a frontend, ``approved`` by a person, ``done`` when ``outcome`` has the result.
+        seconds: Working time of the run until then.
     """
 
     index: int
@@ -46,13 +45,12 @@ class Effect:
 
 
 class Journal:
-    """The effects of one run, read back first and added to then.
+    """The effects of one run: recorded ones are read first, then new ones are added.
 
     Args:
-        name: of the run, the same whoever drives it; ids are made from it.
-        past: what was written down, in order.
-        own_events: how many events the strategy itself had emitted since the last effect ended.
-        now: a clock in seconds that never goes back.
+        name: The run's seed for ids, the same in every process that drives it.
+        own_events: Events that the strategy itself emitted since the last effect ended.
+        now: A monotonic clock in seconds.
     """
 
     def __init__(
@@ -72,14 +70,14 @@ class Journal:
         self._own_events = 0
         self._turns = self._ids = 0
         self._now = now
-        # Only time in which somebody worked on the run counts, not the time it lay waiting.
+        # Only working time counts, not waiting time.
         worked = max((effect.seconds for effect in self._effects.values()), default=0.0)
         self._begun = now() - worked
         self._settled = 0.0
 
     @property
     def is_replaying(self) -> bool:
-        """Whether the strategy has not come to where it stood yet."""
+        """Whether the strategy has not reached the recorded end yet."""
         return bool(self._unread) or self._own_events_left > 0
 
     @property
@@ -89,35 +87,30 @@ class Journal:
 
     @property
     def seconds(self) -> float:
-        """How long the run had been worked on when its last effect ended: for decisions."""
+        """Working time until the last effect ended; use it for decisions."""
         return self._settled
 
     @property
     def live_seconds(self) -> float:
-        """How long the run has been worked on now: for deadlines."""
+        """Working time until now; use it for deadlines."""
         return self._now() - self._begun
 
     def new_id(self) -> str:
-        """An id that is the same again when the run is taken up."""
+        """An id that is the same in a replay."""
         self._ids += 1
         return str(uuid5(_IDS, f"{self._name}:{self._ids}"))
 
     @property
     def turns(self) -> int:
-        """Turns of the model so far, the one that is under way included."""
+        """Model turns so far, including the current one."""
         return self._turns
 
     def next_turn(self) -> str:
-        """The key of the model's next turn."""
         self._turns += 1
         return f"turn:{self._turns - 1}"
 
     def count_own_event(self) -> bool:
-        """Count an event of the strategy itself.
-
-        Returns:
-            Whether it is new; False when it was emitted before the run was taken up.
-        """
+        """Count an event of the strategy itself; False if it was already emitted before the replay."""
         self._own_events += 1
         if self._unread:
             return False
@@ -127,14 +120,13 @@ class Journal:
         return True
 
     def find(self, key: str) -> Effect | None:
-        """What was written down under a key, in whatever status."""
+        """The effect of a key, in any status."""
         return self._effects.get(key)
 
     def read(self, key: str) -> Effect | None:
-        """The finished effect of a key; None when it is still to be had.
+        """The finished effect of a key; None if it must still be produced.
 
-        Raises:
-            RunChanged: others are written down, but not this one, where turns have an order.
+        Raises ``RunChanged`` if a turn is missing although later ones are recorded.
         """
         effect = self._effects.get(key)
         if effect is None or effect.status != "done":
@@ -148,14 +140,14 @@ class Journal:
         return effect
 
     def go_live(self) -> None:
-        """From here on everything is new: events that were emitted before are not to be expected."""
+        """Stop expecting repeated events: everything from here on is new."""
         if not self._unread:
             self._own_events_left = 0
 
     def write(self, key: str, outcome: dict[str, JsonValue], status: EffectStatus = "done") -> Effect:
-        """Write an effect down, or its next status."""
-        known = self._effects.get(key)
-        index = len(self._effects) if known is None else known.index
+        """Record an effect or its next status."""
+        existing = self._effects.get(key)
+        index = len(self._effects) if existing is None else existing.index
         effect = Effect(index, key, status, outcome, self.live_seconds)
         self._effects[key] = self._changed[key] = effect
         if status == "done":
@@ -163,35 +155,31 @@ class Journal:
         return effect
 
     def answer(self, key: str, outcome: dict[str, JsonValue], status: EffectStatus) -> Effect:
-        """Write down what a person said, before the run is taken up.
-
-        Raises:
-            KeyError: nothing of this key is written down.
-        """
+        """Record a person's answer before the run resumes; raises ``KeyError`` for an unknown key."""
         effect = replace(self._effects[key], outcome=outcome, status=status)
         self._effects[key] = self._changed[key] = effect
         if status == "done":
             self._unread.add(key)
             self._answered.add(key)
-            # The answer comes after all that was emitted before.
+            # The answer comes after all earlier events.
             self._own_events_left = 0
         return effect
 
     @property
     def own_events_left(self) -> int:
-        """Events of the strategy itself that come again before anything is new."""
+        """Repeated events of the strategy that come before new ones."""
         return self._own_events_left
 
     def mark_unreported(self, keys: Iterable[str]) -> None:
-        """Say of finished effects that no event has told of them yet."""
+        """Mark finished effects that no event has reported yet."""
         self._answered.update(keys)
 
     def is_answered(self, key: str) -> bool:
-        """Whether its outcome is a person's, which nobody who follows the run has seen yet."""
+        """Whether the outcome is a person's answer that no event has reported yet."""
         return key in self._answered
 
     def drain_changes(self) -> list[Effect]:
-        """What was written since the last time, to be stored."""
+        """Take the effects written since the last call, to store them."""
         changed, self._changed = list(self._changed.values()), {}
         return changed
 

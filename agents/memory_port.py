@@ -1,4 +1,4 @@
-"""What an agent may remember about the person it works for: the port of long-term memory."""
+"""The port of long-term memory: what an agent may remember about its user."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,13 +7,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class MemoryHit:
-    """Something that was remembered.
-
-    Attributes:
-        text: The fact: data, never instructions.
-        source: Who wrote it: ``user``, ``agent`` or ``distilled``.
-        updated_at: When it was last written.
-    """
+    """A memory; ``source`` is ``user``, ``agent`` or ``distilled``."""
 
     text: str
     source: str
@@ -22,7 +16,7 @@ class MemoryHit:
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """What became of a fact that was to be remembered; ``is_new`` is False for one known before."""
+    """The result of saving a fact; ``is_new`` is False if it was known before."""
 
     memory_id: str
     is_new: bool
@@ -37,27 +31,17 @@ class SecretInMemory(ValueError):
 
 
 class LongTermMemory(Protocol):
-    """The memories of one person, who allowed the run to use them."""
+    """The memories of a person who allowed the run to use them."""
 
     async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
-        """What is remembered about something, best first; nothing that has nothing to do with it.
-
-        Args:
-            about: a question or words.
-            most: how many at most.
-
-        Raises:
-            core.errors.DatabaseUnavailable: the memories can't be read.
-        """
+        """Memories related to a topic, best first."""
         ...
 
     async def save(self, text: str) -> SaveResult:
-        """Remember a fact that the user stated; one that is known already stays as it is.
+        """Remember a fact that the user stated; a known fact stays unchanged.
 
         Raises:
-            NotStatedByUser: the user said nothing of the kind.
-            SecretInMemory: it is about a password or a key.
-            core.errors.InvalidRequest: it is empty or too long.
-            core.errors.MemoryFull: no more memories are kept for this person.
+            NotStatedByUser: The user said nothing of the kind.
+            SecretInMemory: It contains a password or key.
         """
         ...

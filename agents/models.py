@@ -12,9 +12,9 @@ from core.db.types import ID_LENGTH, UtcDateTime, new_id, utc_now
 
 
 class RunStatus(StrEnum):
-    """Where a run is; all but the first are final.
+    """The status of a run; all but the first are final.
 
-    What an interrupted run waits for is answered by another run, which goes on with its task.
+    An interrupted run is continued by another run of the same task.
     """
 
     RUNNING = "running"
@@ -25,11 +25,11 @@ class RunStatus(StrEnum):
 
 
 class ChatSession(Table, table=True):
-    """A conversation: the protocol's thread, owned by one user.
+    """A conversation (the protocol's thread) of one user.
 
-    ``thread_id`` is the client's own string, unique per owner; for a session made through the
-    API it equals ``id``. ``active_run_id`` is the run that holds the thread,
-    ``waiting_run_id`` the one that ended with calls which others must answer.
+    ``thread_id`` is the client's own string, unique per owner; sessions made through the API use
+    ``id``. ``active_run_id`` is the run that holds the thread, ``waiting_run_id`` the one that
+    ended with calls that others must answer.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -52,10 +52,7 @@ class ChatSession(Table, table=True):
 
 
 class ChatMessage(Table, table=True):
-    """One message of a session.
-
-    ``message_id`` and ``run_id`` are the ids on the wire, ``position`` is the order, from 1.
-    """
+    """One message of a session; ``position`` counts from 1, the ids are those on the wire."""
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     session_id: str = Field(foreign_key="chat_session.id", ondelete="CASCADE", max_length=ID_LENGTH)
@@ -77,11 +74,10 @@ class ChatMessage(Table, table=True):
 class AgentRun(Table, table=True):
     """One run of an agent; ``run_id`` is the client's own string, unique per owner.
 
-    ``task_id`` is the run that began the work this one goes on with, itself if it began it;
-    ``request`` is what was asked then. ``own_events`` is the journal's count with its last
-    effect, ``takeovers`` how often another process took the run up after its driver was gone.
-    ``model_id`` is the id by which models are listed, ``model`` the name at the endpoint.
-    ``memory_*_tokens`` were spent on looking through the run after it, beside its own.
+    ``task_id`` is the run that began the task, possibly this one; ``request`` is its input.
+    ``own_events`` is the journal's count after its last effect, ``takeovers`` the number of recoveries
+    by other processes. ``model_id`` is the id in the model list, ``model`` the name at the endpoint.
+    ``memory_*_tokens`` were spent on distilling the run afterwards, in addition to its own.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -111,7 +107,7 @@ class AgentRun(Table, table=True):
 
 
 class RunEffect(Table, table=True):
-    """One thing that a task has done or is about to do (``agents.journal``)."""
+    """One effect of a task (``agents.journal``)."""
 
     task_id: str = Field(primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH)
     position: int = Field(primary_key=True)
@@ -122,7 +118,7 @@ class RunEffect(Table, table=True):
 
 
 class RunInterrupt(Table, table=True):
-    """A question to a person that a run ended with; ``answer`` is what was said, once."""
+    """A question to a person with which a run ended, and its answer."""
 
     id: str = Field(primary_key=True, max_length=ID_LENGTH)
     run_id: str = Field(foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
@@ -136,7 +132,7 @@ class RunInterrupt(Table, table=True):
 
 
 class LoggedEvent(Table, table=True):
-    """One event of a run as AG-UI JSON, in its camelCase spelling; ``seq`` is dense from 1."""
+    """One event of a run as AG-UI JSON in camelCase; ``seq`` is dense from 1."""
 
     run_id: str = Field(primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH)
     seq: int = Field(primary_key=True)
@@ -146,9 +142,9 @@ class LoggedEvent(Table, table=True):
 
 
 class RunSkill(Table, table=True):
-    """A version of a skill that a task worked by; it stays when the skill is deleted.
+    """A skill version that a task used; kept when the skill is deleted.
 
-    ``slug`` is the key by which the model named it, ``chosen`` whether a person chose it.
+    ``slug`` is the key that the model used, ``chosen`` whether a person chose the skill.
     """
 
     task_id: str = Field(primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH)

@@ -1,4 +1,4 @@
-"""The context of one run: everything its strategy and its tools work with."""
+"""The context of one run, for its strategy and its tools."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ _UNREADABLE = (
     "{unseen} of {total} attached pictures could not be read and were not looked at.",
     "附带的 {total} 张图片中有 {unseen} 张无法读取，没有被查看。",
 )
-# The rest is for the answer, so that a run that takes long still ends in one.
+# The rest is reserved for the answer, so that long runs still give one.
 _ACTING_SHARE = 0.8
 
 
@@ -38,14 +38,13 @@ class RunLimits:
     """Bounds of one run.
 
     Attributes:
-        acting_seconds: After this long the run only answers: no more thinking, no more calls.
-        max_turns: Turns of the model in which it may call tools.
-        max_tokens: Tokens, in and out, after which the run only answers.
-        max_searches: Rounds of retrieval, the first one included.
-        max_attempts: Attempts at an answer, the first one included.
-        history_messages: Earlier messages a model is given.
+        acting_seconds: Time for thinking and calls; afterwards the run only answers.
+        max_turns: Model turns with tools.
+        max_tokens: Input and output tokens, after which the run only answers.
+        max_searches: Rounds of retrieval, including the first.
+        max_attempts: Attempts at an answer, including the first.
         evidence_characters: Longest text of passages in one prompt.
-        policies: The server's bounds for the tool policies that people choose.
+        policies: The server's limits for the tool policies of users.
     """
 
     timeout_seconds: float = 300
@@ -63,7 +62,7 @@ class RunLimits:
 
 
 def limits_for_timeout(timeout_seconds: float, *, max_turns: int = 24, max_tokens: int = 400_000) -> RunLimits:
-    """The bounds of a run that must be over after some seconds."""
+    """Limits of a run that must end within some seconds."""
     return RunLimits(
         timeout_seconds, acting_seconds=_ACTING_SHARE * timeout_seconds, max_turns=max_turns, max_tokens=max_tokens
     )
@@ -71,12 +70,12 @@ def limits_for_timeout(timeout_seconds: float, *, max_turns: int = 24, max_token
 
 @dataclass(frozen=True, slots=True)
 class ToolRules:
-    """How freely a run may call its tools.
+    """Which tools a run may call.
 
     Attributes:
-        policies: By tool name, as they were when the run began, so that a replay goes the same way;
-            other tools keep their default.
-        forbidden: Tools that may not be called any more; still offered to a run that began with them.
+        policies: By tool name, as of the run's start, so that a replay goes the same way; other
+            tools keep their default.
+        forbidden: Tools that may no longer be called, though still offered to a run that began with them.
     """
 
     policies: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
@@ -85,13 +84,7 @@ class ToolRules:
 
 @dataclass(frozen=True, slots=True)
 class VisionInput:
-    """What a run sees of its question's pictures.
-
-    Attributes:
-        attached: How many the question has.
-        images: Those that the model is shown.
-        is_blind: Whether it is shown none because it can't see.
-    """
+    """The images of a question that the model sees; ``is_blind`` if it can't see images."""
 
     attached: int = 0
     images: tuple[ModelImage, ...] = ()
@@ -99,19 +92,18 @@ class VisionInput:
 
     @property
     def unseen(self) -> int:
-        """How many are not shown."""
         return self.attached - len(self.images)
 
     @property
-    def told(self) -> tuple[ContextItem, ...]:
-        """What the model is told of those that it is not shown."""
+    def unseen_notice(self) -> tuple[ContextItem, ...]:
+        """A note to the model about images that it does not get."""
         if not self.unseen:
             return ()
         text = _UNSEEN.format(unseen=self.unseen, total=self.attached)
         return (ContextItem(_IMAGES_TITLE, text),)
 
     def note(self, *, is_chinese: bool) -> str:
-        """What the reader of the answer is told of them; empty where all were shown."""
+        """A note to the reader about them; empty if the model got all."""
         if not self.unseen:
             return ""
         wording = _BLIND if self.is_blind else _UNREADABLE
@@ -120,21 +112,14 @@ class VisionInput:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """One question with everything that may be used to answer it.
+    """A question with everything that may be used to answer it.
 
     Attributes:
-        retriever: None when no knowledge base is selected, as with ``documents``.
-        memory: None when the run's owner does not allow it.
-        history: Earlier user and assistant messages of the thread, oldest first.
-        state: The shared state the caller sent.
-        caller_context: What the caller's page and the owner's memories say.
-        tools: Those of the caller's frontend.
-        journal: What the run has done so far; empty for a new one.
-        reopens: Whether the run goes on in a log of its own.
-        calendar: None where a run has none.
-        reflections: Those of earlier runs of the thread, oldest first.
-        remote_tools: Those of MCP servers.
-        skills: Those that the run works by or may load; None where there are none.
+        retriever: None if no knowledge base is selected; likewise ``documents``.
+        memory: None if the owner does not allow it.
+        caller_context: Context of the caller's page, and the owner's memories.
+        reopens: Whether the run continues a task in a log of its own.
+        reflections: From earlier runs of the thread, oldest first.
     """
 
     question: str

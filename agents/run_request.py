@@ -1,4 +1,4 @@
-"""What a caller asks an agent to do: one shape for every dialect."""
+"""The dialect-independent request for a run."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,7 +15,7 @@ MOST_SKILLS = 5
 
 @dataclass(frozen=True, slots=True)
 class ImageRef:
-    """An attached image of the user's: ``Attachment.id`` and its media type."""
+    """An attached image: ``Attachment.id`` and media type."""
 
     id: str
     mime_type: str
@@ -23,7 +23,7 @@ class ImageRef:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A message of the user; ``text`` joins its text parts."""
+    """A user message; ``text`` joins its text parts."""
 
     id: str
     text: str
@@ -32,7 +32,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolMessage:
-    """The result of a call that the caller's frontend made, or a person's answer to one."""
+    """The result of a frontend's tool call, or a person's answer to a question."""
 
     call_id: str
     text: str
@@ -40,7 +40,7 @@ class ToolMessage:
 
     @property
     def value(self) -> JsonValue:
-        """The text as JSON, if it is some."""
+        """The text parsed as JSON if possible."""
         try:
             return parse(self.text)
         except ValueError:
@@ -75,7 +75,7 @@ class ContextItem:
 
 @dataclass(frozen=True, slots=True)
 class SkillChoice:
-    """A skill that a person chose; ``version`` is None for the one that they are served."""
+    """A skill that a person chose; without a ``version``, the one served to them."""
 
     id: str
     version: int | None = None
@@ -83,13 +83,7 @@ class SkillChoice:
 
 @dataclass(frozen=True, slots=True)
 class PinnedSkill:
-    """A chosen skill as it was found when the run began, which it keeps to.
-
-    Attributes:
-        slug: Its key among its owner's.
-        owner: User name of its owner.
-        sha: SHA-256 of the version's content.
-    """
+    """A chosen skill, pinned for the run; ``sha`` is the SHA-256 of its content."""
 
     id: str
     slug: str
@@ -100,10 +94,9 @@ class PinnedSkill:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The agent settings of ``forwarded_props`` (seed 002 section 12.2); None = not said.
+    """Settings of ``forwarded_props`` (docs/reference/agentex-api.md, section 12.2); None if absent.
 
-    ``client_time`` is seed 000's; ``skill_inputs`` are values for what skills declare, by name, or
-    by a skill's slug and then by name.
+    ``skill_inputs`` are values for declared inputs, by input name or by skill slug and input name.
     """
 
     agent_type: str | None = None
@@ -117,21 +110,19 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One run asked for.
+    """A request for a run.
 
     Attributes:
-        messages: User messages of the input, oldest first; the last one is the question. The
-            caller's assistant, tool and system messages are not here: they are not trusted.
-            Messages already stored (same id) are for the run engine to skip.
-        answers: To interrupts of the thread.
-        tool_messages: The caller's tool messages; only those for calls that wait are believed.
-        spelling: How the caller writes keys, hence which mirror of the events it gets.
+        messages: User messages, oldest first; the last one is the question. The caller's
+            assistant, tool and system messages are not trusted and not here. The run engine
+            skips messages that are stored already (same id).
+        tool_messages: Accepted only for calls that wait.
+        spelling: How the caller writes keys, and so the mirror of the events it gets.
         declared_version: The caller's AG-UI version, None for a 0.x peer.
-        profile_timezone: The account's setting when the run began, put in by the run engine.
-        tool_policies: Those in force when the run began, put in by the run engine.
-        lacking: Permissions that the credential it was begun with did not have, put in by the run
-            engine; whatever its account may do later, the run may not.
-        skills: Those that its caller chose, put in by the run engine.
+        profile_timezone: The account's setting at the start; this and all below are filled in by the run engine.
+        tool_policies: Those in force at the start.
+        lacking: Permissions that the starting credential lacked; the run never gets them, whatever
+            the account may do later.
     """
 
     thread_id: str
@@ -153,15 +144,14 @@ class RunRequest:
 
     @property
     def question(self) -> str:
-        """The text the run answers; empty where it only answers an interrupt."""
+        """The question; empty if the request only answers interrupts."""
         return self.messages[-1].text if self.messages else ""
 
 
 def read_skill_choices(value: JsonValue) -> tuple[SkillChoice, ...] | None:
-    """Skills as requests and sessions name them: ids, or ``{id, version}`` with a version from 1.
+    """Parse skills of requests and sessions: ids, or ``{id, version}`` with a version from 1.
 
-    Returns:
-        Each once, in their order; None where the value is no such list.
+    Duplicates are dropped; None if the value is malformed.
     """
     if not isinstance(value, list):
         return None
@@ -170,9 +160,9 @@ def read_skill_choices(value: JsonValue) -> tuple[SkillChoice, ...] | None:
         about = {"id": item} if isinstance(item, str) else item
         if not isinstance(about, dict) or not about.keys() <= {"id", "version"}:
             return None
-        named, version = about.get("id"), about.get("version")
+        skill_id, version = about.get("id"), about.get("version")
         is_number = isinstance(version, int) and not isinstance(version, bool) and version > 0
-        if not isinstance(named, str) or not named or not (version is None or is_number):
+        if not isinstance(skill_id, str) or not skill_id or not (version is None or is_number):
             return None
-        choices[SkillChoice(named, version if isinstance(version, int) else None)] = None
+        choices[SkillChoice(skill_id, version if isinstance(version, int) else None)] = None
     return tuple(choices)

@@ -15,16 +15,9 @@ from kb_service.knowledge_bases import service as knowledge_bases
 
 
 async def check_config(session: AsyncSession, principal: Principal, config: Mapping[str, JsonValue]) -> None:
-    """Refuse a configuration that no run of the session could use.
+    """Reject a configuration that no run of the session could use.
 
-    What the owner may not see is refused as missing. Later changes are reported by the run that
-    finds them.
-
-    Raises:
-        UnknownAgentType: no such strategy.
-        KnowledgeBaseNotFound, McpConnectionNotFound: an id names nothing for the caller.
-        PermissionDenied: it names skills, and the caller may use none.
-        InvalidRequest: a skill can't be used.
+    Anything the owner may not see counts as missing. Later changes are reported by the runs.
     """
     if (agent_type := config.get("agent_type")) is not None:
         require_known(as_text(agent_type))

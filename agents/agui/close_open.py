@@ -1,4 +1,4 @@
-"""Events that close what a dead worker left open in a run's log."""
+"""Closing events for a run's log whose worker died."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ _SUPERSEDED = "Begun again: the process that made this call is gone."
 
 @dataclass(frozen=True, slots=True)
 class DanglingEvents:
-    """Messages and calls that a dead process began and nobody will end.
+    """Messages and calls that a dead process left open.
 
-    ``ids`` are begun again under other ids; ``closing`` closes those of them that are open.
+    ``ids`` are started again under other ids; ``closing`` ends those that are still open.
     """
 
     ids: frozenset[str]
@@ -36,12 +36,9 @@ class DanglingEvents:
 def find_dangling(
     logged: Sequence[WireEvent], continued_ids: frozenset[str], *, now: Callable[[], int]
 ) -> DanglingEvents:
-    """The part of a log that the process which recovers its run does not continue.
+    """The open part of a log that the recovering process does not continue.
 
-    Args:
-        logged: All events of the run so far, in order.
-        known: Ids of the messages, thoughts and calls that the run goes on with.
-        now: Milliseconds since the epoch.
+    ``continued_ids`` are kept open; ``now`` gives milliseconds since the epoch.
     """
     fields = {"TEXT_MESSAGE_START": "messageId", "TOOL_CALL_START": "toolCallId"}
     begun = {as_text(event[fields[kind]]) for event in logged if (kind := as_text(event.get("type"))) in fields}
@@ -77,10 +74,7 @@ def end_activities(logged: Iterable[WireEvent], status: str, *, now: Callable[[]
 
 
 def closing_events(logged: Iterable[WireEvent], *, now: Callable[[], int]) -> list[WireEvent]:
-    """The events that must follow a log before ``RUN_FINISHED``; none for a complete run.
-
-    ``now`` gives milliseconds since the epoch.
-    """
+    """Events that must precede ``RUN_FINISHED``, if any; ``now`` gives milliseconds since the epoch."""
     still_open: dict[str, list[str]] = {start: [] for start in CLOSED_BY}
     unanswered: list[str] = []
     for event in logged:

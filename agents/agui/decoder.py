@@ -31,11 +31,11 @@ LONGEST_ID = 200
 MOST_MESSAGES = 10_000
 MOST_IDS = 100
 """Ids of one list, and answers; no run waits for more."""
-# What the writer of events can write.
+# Limits of the event encoder.
 _DEEPEST = 250
 _LONGEST_PATH = 200
 _INTEGERS = range(-(2**63), 2**64)
-# Looking for the field of a fault ends here; the body is refused all the same.
+# Bound of the search for the faulty field; the body is rejected anyway.
 _MOST_LOOKED_AT = 100_000
 _SNAKE_KEYS = {
     "thread_id": "threadId",
@@ -49,11 +49,8 @@ _SNAKE_KEYS = {
 def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str(uuid4())) -> RunRequest:
     """Validate the body of a run.
 
-    Both spellings are read; ``thread_id`` in the body decides for snake_case answers. Missing
-    thread and run ids are made. 0.x shapes are upgraded first.
-
-    Raises:
-        InvalidRunInput: With the field and what is wrong with it.
+    Both spellings are read; ``thread_id`` in the body selects snake_case answers. Missing thread and
+    run ids are generated. 0.x shapes are upgraded first.
     """
     if not isinstance(body, dict):
         raise InvalidRunInput(field="body", error="must be a JSON object")
@@ -96,11 +93,7 @@ def _check_length(field: str, value: object, most: int) -> None:
 
 
 def read_thread_id(body: Mapping[str, JsonValue]) -> str:
-    """The thread that somebody wants to join.
-
-    Raises:
-        InvalidRunInput: the body has none, or one that no thread can have.
-    """
+    """The thread to join; raises ``InvalidRunInput`` for a missing or invalid id."""
     thread_id = body.get("threadId")
     if not isinstance(thread_id, str):
         raise InvalidRunInput(field="threadId", error="must be the id of a thread")
@@ -151,8 +144,8 @@ def _plain(content: str | Sequence[object]) -> str:
 
 
 def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessage, ...]:
-    """The user's own messages; the caller's assistant, tool and system messages are not taken."""
-    found: dict[str, UserMessage] = {}
+    """The user's own messages only; the caller's other messages are not trusted."""
+    by_id: dict[str, UserMessage] = {}
     last = max((index for index, message in enumerate(agui.messages) if message.role == "user"), default=None)
     if last is None and may_be_none:
         return ()
@@ -162,10 +155,10 @@ def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessa
         if isinstance(message, AguiUserMessage):
             _check_id(f"messages.{index}.id", message.id)
             text = _text(message, field=f"messages.{index}.content", is_question=index == last)
-            known = found.setdefault(message.id, UserMessage(message.id, text))
-            if known.text != text:
+            earlier = by_id.setdefault(message.id, UserMessage(message.id, text))
+            if earlier.text != text:
                 raise InvalidRunInput(field="messages", error="two messages have the same id")
-    return tuple(message for message in found.values() if message.text.strip())
+    return tuple(message for message in by_id.values() if message.text.strip())
 
 
 def _text(message: AguiUserMessage, *, field: str, is_question: bool) -> str:
@@ -190,21 +183,21 @@ def _state(state: JsonValue) -> dict[str, JsonValue]:
 def _options(props: JsonValue) -> RunOptions:
     if props is not None and not isinstance(props, dict):
         raise InvalidRunInput(field="forwardedProps", error="must be an object")
-    given = props or {}
+    fields = props or {}
     return RunOptions(
-        agent_type=_optional_text(given, "agent_type", "agentType"),
-        model_id=_optional_text(given, "model_id", "modelId"),
-        knowledge_base_ids=_optional_ids(given, "knowledge_base_ids", "knowledgeBaseIds"),
-        mcp_connection_ids=_optional_ids(given, "mcp_connection_ids", "mcpConnectionIds"),
-        skill_ids=_skill_choices(given, "skill_ids", "skillIds"),
-        client_time=read_client_time(given.get("client_time", given.get("clientTime"))),
-        skill_inputs=_optional_object(given, "skill_inputs", "skillInputs"),
+        agent_type=_optional_text(fields, "agent_type", "agentType"),
+        model_id=_optional_text(fields, "model_id", "modelId"),
+        knowledge_base_ids=_optional_ids(fields, "knowledge_base_ids", "knowledgeBaseIds"),
+        mcp_connection_ids=_optional_ids(fields, "mcp_connection_ids", "mcpConnectionIds"),
+        skill_ids=_skill_choices(fields, "skill_ids", "skillIds"),
+        client_time=read_client_time(fields.get("client_time", fields.get("clientTime"))),
+        skill_inputs=_optional_object(fields, "skill_inputs", "skillInputs"),
     )
 
 
-def _optional_text(given: dict[str, JsonValue], *names: str) -> str | None:
+def _optional_text(fields: dict[str, JsonValue], *names: str) -> str | None:
     for name in names:
-        value = given.get(name)
+        value = fields.get(name)
         if isinstance(value, str):
             return value or None
         if value is not None:
@@ -212,9 +205,9 @@ def _optional_text(given: dict[str, JsonValue], *names: str) -> str | None:
     return None
 
 
-def _optional_ids(given: dict[str, JsonValue], *names: str) -> tuple[str, ...] | None:
+def _optional_ids(fields: dict[str, JsonValue], *names: str) -> tuple[str, ...] | None:
     for name in names:
-        value = given.get(name)
+        value = fields.get(name)
         if value is None:
             continue
         ids = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
@@ -227,9 +220,9 @@ def _optional_ids(given: dict[str, JsonValue], *names: str) -> tuple[str, ...] |
     return None
 
 
-def _skill_choices(given: dict[str, JsonValue], *names: str) -> tuple[SkillChoice, ...] | None:
+def _skill_choices(fields: dict[str, JsonValue], *names: str) -> tuple[SkillChoice, ...] | None:
     for name in names:
-        value = given.get(name)
+        value = fields.get(name)
         if value is None:
             continue
         choices = read_skill_choices(value)
@@ -243,9 +236,9 @@ def _skill_choices(given: dict[str, JsonValue], *names: str) -> tuple[SkillChoic
     return None
 
 
-def _optional_object(given: dict[str, JsonValue], *names: str) -> dict[str, JsonValue]:
+def _optional_object(fields: dict[str, JsonValue], *names: str) -> dict[str, JsonValue]:
     for name in names:
-        value = given.get(name)
+        value = fields.get(name)
         if value is None:
             continue
         if not isinstance(value, dict):
@@ -255,7 +248,6 @@ def _optional_object(given: dict[str, JsonValue], *names: str) -> dict[str, Json
 
 
 def _refuse_unstorable(body: JsonValue) -> None:
-    """What can't be written down as it came: here it has a field, later it would end the run."""
     with suppress(orjson.JSONEncodeError):
         if b"\\u0000" not in orjson.dumps(body):
             return
@@ -265,7 +257,7 @@ def _refuse_unstorable(body: JsonValue) -> None:
 
 
 def _find_fault(body: JsonValue) -> tuple[str, str]:
-    """Where it is and what; the text ``\\u0000``, spelt out, is none."""
+    """Field and fault; a spelt-out ``\\u0000`` is fine."""
     waiting: list[tuple[str, int, JsonValue]] = [("", 0, body)]
     for _ in range(_MOST_LOOKED_AT):
         if not waiting:
@@ -283,7 +275,7 @@ def _find_fault(body: JsonValue) -> tuple[str, str]:
 
 
 def _below(path: str, key: str | int) -> str:
-    # Cut: a path is made for each value below a key, however long that is.
+    # Cut, because the path is built for each value below a key.
     return f"{path}.{str(key)[:_LONGEST_PATH]}".strip(".")[:_LONGEST_PATH]
 
 
@@ -299,7 +291,7 @@ def _fault(value: JsonValue, depth: int) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """No database keeps U+0000, and half a surrogate pair can't be written as UTF-8."""
+    """Whether text can be stored: no U+0000 (databases) and no lone surrogates (UTF-8)."""
     try:
         return b"\x00" not in text.encode()
     except UnicodeEncodeError:
@@ -310,13 +302,9 @@ _KINDS = ("image", "audio", "video")
 
 
 def upgrade_message_parts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """The input without nulls for optional fields and with 0.x binary parts as media parts.
+    """The input (top-level keys in camelCase) without nulls, and with 0.x binary parts as media parts.
 
-    Args:
-        fields: A run input with camelCase keys at its top level.
-
-    Raises:
-        InvalidRunInput: A binary part that only names an id: nobody can fetch it.
+    Binary parts with only an id are rejected: nobody can fetch them.
     """
     upgraded: dict[str, JsonValue] = {key: value for key, value in fields.items() if value is not None}
     if isinstance(upgraded.get("messages"), list):
@@ -329,7 +317,7 @@ def upgrade_message_parts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
 def _message(message: JsonValue, field: str) -> JsonValue:
     if not isinstance(message, dict):
         return message
-    # A null content is no absent option: the model has to refuse it.
+    # Null content must be rejected by the model, unlike absent options.
     upgraded = {key: v for key, v in message.items() if v is not None or key == "content"}
     if isinstance(upgraded.get("content"), list):
         upgraded["content"] = _parts(as_list(upgraded["content"]), f"{field}.content")

@@ -62,11 +62,7 @@ from agents.events import (
 
 
 class AguiEncoder:
-    """Maps the events of one run.
-
-    Args:
-        now: Milliseconds since the epoch, a whole number.
-    """
+    """Maps the events of one run; ``now`` gives whole milliseconds since the epoch."""
 
     def __init__(self, thread_id: str, run_id: str, *, now: Callable[[], int]) -> None:
         self._thread_id = thread_id
@@ -74,7 +70,7 @@ class AguiEncoder:
         self._now = now
 
     def started(self, *, parent_run_id: str | None = None) -> WireEvent:
-        """The event that opens the run, with the protocol's version."""
+        """The opening event, with the protocol's version."""
         return self._wire(
             RunStartedEvent(
                 thread_id=self._thread_id,
@@ -85,7 +81,7 @@ class AguiEncoder:
         )
 
     def translate(self, event: RunEvent) -> list[WireEvent]:
-        """The wire events of one own event, JSON-ready, camelCase, without absent fields."""
+        """The wire events of one run event, JSON-ready, camelCase, without absent fields."""
         match event:
             case TextDelta() | ThoughtDelta() | ToolCallArgs():
                 return [self._more(event)]
@@ -108,7 +104,7 @@ class AguiEncoder:
                 return self._wires(_state(event))
 
     def _more(self, event: TextDelta | ThoughtDelta | ToolCallArgs) -> WireEvent:
-        # Every token is one of these: the models would take ten times as long for the same.
+        # Every token is one of these, and the models would take ten times as long.
         match event:
             case TextDelta(message_id):
                 kind, field, name = "TEXT_MESSAGE_CONTENT", "messageId", message_id
@@ -119,12 +115,11 @@ class AguiEncoder:
         return {"type": kind, "timestamp": self._now(), field: name, "delta": event.delta}
 
     def messages(self, messages: Sequence[WireEvent]) -> WireEvent:
-        """The snapshot of a thread's messages, which are in wire form already."""
+        """The snapshot of a thread's messages, already in wire form."""
         snapshot = MessagesSnapshotEvent.model_validate({"messages": list(messages)})
         return self._wire(snapshot)
 
     def state(self, state: JsonValue) -> WireEvent:
-        """The snapshot of the shared state."""
         return self._wire(StateSnapshotEvent(snapshot=state))
 
     def _wires(self, *events: BaseEvent) -> list[WireEvent]:
@@ -184,7 +179,7 @@ def _text(event: TextStarted | TextEnded) -> BaseEvent:
 
 
 def _metadata(event: TextEnded) -> dict[str, JsonValue]:
-    """What the client keeps on the message; it comes back in later inputs."""
+    """Metadata that the client keeps on the message and sends back in later inputs."""
     metadata: dict[str, JsonValue] = {}
     if event.citations:
         metadata["citations"] = _citations_json(event.citations)
@@ -227,7 +222,7 @@ def _activity(event: ActivityStarted | ActivityChanged) -> BaseEvent:
         case ActivityStarted(message_id, kind, content):
             return ActivitySnapshotEvent(message_id=message_id, activity_type=kind, content=content)
         case ActivityChanged(message_id, kind, changes):
-            # An addition to a member that is there replaces it.
+            # ``add`` on an existing member replaces it.
             patch = [{"op": "add", "path": f"/{key}", "value": changes[key]} for key in changes]
             fields = {"message_id": message_id, "activity_type": kind, "patch": patch}
             return ActivityDeltaEvent.model_validate(fields)

@@ -1,7 +1,7 @@
-"""The JSON Patch operations (RFC 6902) of shared state: add, replace, remove, test.
+"""JSON Patch (RFC 6902) for shared state: add, replace, remove, test.
 
-Not the library jsonpatch: it takes a third longer, and applies ``move`` and ``copy``, which our
-streams never send and the verifier must refuse.
+The library jsonpatch takes a third longer, and applies ``move`` and ``copy``, which our streams
+never send and the verifier must refuse.
 """
 
 from copy import deepcopy
@@ -16,11 +16,7 @@ class InapplicablePatch(ValueError):
 
 
 def apply_patch(document: JsonValue, operations: list[JsonValue]) -> JsonValue:
-    """Apply the operations to a copy of the document.
-
-    Raises:
-        InapplicablePatch: An operation can't be applied.
-    """
+    """Apply the operations to a copy of the document."""
     # A root above the document makes the whole document a member like any other.
     root: dict[str, JsonValue] = {"": deepcopy(document)}
     for operation in operations:

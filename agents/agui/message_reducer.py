@@ -12,10 +12,9 @@ _KEPT_BY_CLIENTS = frozenset({"reasoning", "activity"})
 
 
 class MessageReducer:
-    """Builds a thread from its user messages and its runs' events, as a client does.
+    """Builds a thread from its user messages and its runs' events, by the stock client's rules.
 
-    The rules are those of the stock client's reducer: a snapshot made from it changes nothing for a
-    client that followed every run.
+    A snapshot made from it changes nothing for a client that followed every run.
     """
 
     def __init__(self) -> None:
@@ -25,9 +24,9 @@ class MessageReducer:
 
     @property
     def messages(self) -> list[WireMessage]:
-        """All messages, in the order of their beginnings, without reasoning and activities.
+        """All messages in order of their start, without reasoning and activities.
 
-        A client keeps those that it has when a snapshot has none of their kind.
+        Clients keep those of their own if a snapshot has none of their kind.
         """
         return [
             message
@@ -41,11 +40,10 @@ class MessageReducer:
         return [message for message in self._messages.values() if not _is_empty(message)]
 
     def ask(self, message_id: str, text: str) -> None:
-        """Add a message of the user."""
         self._messages.setdefault(message_id, {"id": message_id, "role": "user", "content": text})
 
     def forget(self, ids: frozenset[str]) -> None:
-        """Remove messages and calls that were begun again under other ids."""
+        """Remove messages and calls that were started again under other ids."""
         for name in ids:
             self._messages.pop(name, None)
             self._calls.pop(name, None)
@@ -61,7 +59,6 @@ class MessageReducer:
             del self._messages[name]
 
     def observe(self, event: WireEvent) -> None:
-        """Apply an event."""
         name = as_text(event.get("messageId"))
         match event["type"]:
             case "TEXT_MESSAGE_START":
@@ -139,11 +136,10 @@ class MessageReducer:
 
 
 def is_running(message: WireMessage) -> bool:
-    """Whether a message is an activity that shows a running run."""
+    """Whether a message is an activity of a running run."""
     is_progress = message.get("activityType") == PROGRESS
     return is_progress and as_object(message["content"]).get("status") == RUNNING
 
 
 def _is_empty(message: WireMessage) -> bool:
-    """Whether an assistant's message has neither text nor calls."""
     return message["role"] == "assistant" and not message.get("content") and not message.get("toolCalls")

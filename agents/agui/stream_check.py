@@ -1,4 +1,4 @@
-"""AG-UI checks of outgoing streams: violations are logged and end no stream."""
+"""AG-UI checks of outgoing streams, which log violations but end no stream."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -19,7 +19,7 @@ log = get_logger(__name__)
 
 
 def check_prelude(run_id: str, prelude: Sequence[WireEvent]) -> None:
-    """Check the events that a reader gets before the log."""
+    """Check the events that precede the log."""
     check = _Check(run_id, Verifier())
     for event in prelude:
         check.see(event)
@@ -28,11 +28,7 @@ def check_prelude(run_id: str, prelude: Sequence[WireEvent]) -> None:
 async def check_stream(
     database: Database, run_key: str, after: int, followed: AsyncGenerator[list[LogEntry]]
 ) -> AsyncGenerator[list[LogEntry]]:
-    """Check entries as part of their thread and pass them on.
-
-    Args:
-        after: sequence number of the last event that the reader has.
-    """
+    """Check the entries after number ``after`` as part of their thread and pass them on."""
     async with aclosing(followed):
         try:
             check = await _behind(database, run_key, after)
@@ -47,7 +43,7 @@ async def check_stream(
 
 
 class _Check:
-    """Checks a stream up to its first violation: later ones may follow from it."""
+    """Checks a stream up to its first violation, which may cause later ones."""
 
     def __init__(self, run_id: str, verifier: Verifier | None) -> None:
         self._run_id = run_id

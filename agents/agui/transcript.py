@@ -1,4 +1,4 @@
-"""The assistant messages that a run leaves in its session, built from its events."""
+"""The assistant messages of a run, built from its events."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from core.json_access import as_count, as_list, as_object, as_text, parse
 
 @dataclass
 class AssistantMessage:
-    """An assistant message as it grows; without an end it counts as stopped."""
+    """An assistant message under construction; without an end event it counts as stopped."""
 
     message_id: str
     text: list[str] = field(default_factory=list[str])
@@ -18,7 +18,7 @@ class AssistantMessage:
 
     @property
     def content(self) -> str:
-        """All its text so far; U+0000, which no database keeps, is replaced."""
+        """The text so far; U+0000, which databases can't store, is replaced."""
         return "".join(self.text).replace("\0", "\ufffd")
 
     @property
@@ -57,19 +57,18 @@ class Transcript:
 
     @property
     def messages(self) -> list[AssistantMessage]:
-        """The messages that have text, in order."""
         return [message for message in self._messages.values() if message.content]
 
     @property
     def asking(self) -> AssistantMessage | None:
-        """The message of the newest call of this run, which may have no text of its own."""
+        """The message of this run's newest call; its text may be empty."""
         made = [entry.message_id for entry in self._trace.values() if isinstance(entry, _Call)]
         return AssistantMessage(made[-1], marks={}) if made and made[-1] else None
 
     def carry_over(self, earlier: "Transcript", *, is_told: bool) -> None:
-        """Take over what an earlier run of the same task did and no message shows yet.
+        """Take over an earlier run's work that no message shows yet.
 
-        ``is_told`` says whether it left a message: then only calls that waited are new.
+        ``is_told``: it left a message, so only its waiting calls are new.
         """
         self._skills = earlier._skills
         for name, entry in earlier._trace.items():
@@ -77,17 +76,16 @@ class Transcript:
             if is_waiting or not is_told:
                 self._trace[name] = entry
             if isinstance(entry, _Call):
-                # The message was the earlier run's.
+                # The message belongs to the earlier run.
                 entry.message_id = ""
 
     def forget(self, ids: frozenset[str]) -> None:
-        """Remove messages and calls that were begun again under other ids."""
+        """Remove messages and calls that were started again under other ids."""
         for name in ids:
             self._messages.pop(name, None)
             self._trace.pop(name, None)
 
     def observe(self, event: WireEvent) -> None:
-        """Apply an event."""
         name = as_text(event.get("messageId"))
         match event["type"]:
             case "TEXT_MESSAGE_START":

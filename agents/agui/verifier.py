@@ -1,7 +1,7 @@
 """A verifier of AG-UI 1.0 event sequences, at least as strict as the stock client.
 
-Stricter than the client where it forgives: truncated runs, reused ids, results out of place,
-patches that do not apply, unknown fields. It refuses what Agentex never emits: chunks, subagents.
+Unlike the client it rejects truncated runs, reused ids, misplaced results, patches that do not
+apply, unknown fields, and what Agentex never emits: chunks, subagents.
 """
 
 from collections.abc import Iterable
@@ -45,12 +45,9 @@ class ProtocolViolation(AgentexError):
 
 
 class Verifier:
-    """Follows one response stream or one run's log.
+    """Verifies one response stream or one run's log, for the requested ids if known.
 
-    Args:
-        thread_id: The thread the run was asked for, if known.
-        run_id: The run that was asked for, if known.
-        state: The state the caller sent, on which patches build.
+    ``state`` is the state the caller sent, on which patches build.
     """
 
     def __init__(self, *, thread_id: str | None = None, run_id: str | None = None, state: JsonValue = None) -> None:
@@ -67,11 +64,7 @@ class Verifier:
         self._activities: dict[str, dict[str, JsonValue]] = {}
 
     def check(self, event: dict[str, JsonValue]) -> None:
-        """Check the next event.
-
-        Raises:
-            ProtocolViolation: With the rule it breaks.
-        """
+        """Check the next event; raises ``ProtocolViolation`` with the broken rule."""
         kind = _check_shape(event)
         self._check_phase(kind)
         if kind in _STARTS:
@@ -88,11 +81,7 @@ class Verifier:
             self._change_phase(kind, event)
 
     def end(self) -> None:
-        """The stream is over.
-
-        Raises:
-            ProtocolViolation: No event came, or the last run has no terminal event.
-        """
+        """Check that the stream may end here; raises ``ProtocolViolation``."""
         if self._phase == "before":
             raise ProtocolViolation(rule="no event at all")
         if self._phase == "running":
@@ -228,11 +217,7 @@ def verify(
     run_id: str | None = None,
     state: JsonValue = None,
 ) -> None:
-    """Check a whole stream.
-
-    Raises:
-        ProtocolViolation: At the first rule it breaks.
-    """
+    """Check a whole stream; raises ``ProtocolViolation`` at the first broken rule."""
     verifier = Verifier(thread_id=thread_id, run_id=run_id, state=state)
     for event in events:
         verifier.check(event)
@@ -240,7 +225,6 @@ def verify(
 
 
 def _check_shape(event: dict[str, JsonValue]) -> str:
-    """The event's type, if it is exactly what the schema says."""
     kind = as_text(event.get("type"))
     if any(mark in kind for mark in _NEVER_EMITTED):
         raise ProtocolViolation(rule=f"{kind} is never emitted here")

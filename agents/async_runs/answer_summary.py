@@ -40,8 +40,7 @@ class FinalAnswer:
 
     Attributes:
         citations: By number, as in the message's metadata.
-        marks: The rest of the message's metadata, such as ``truncated``.
-        tools: Distinct names of the tools with results.
+        marks: Other message metadata, such as ``truncated``.
         failure: Why the run failed, for people; None if it did not.
     """
 
@@ -53,7 +52,6 @@ class FinalAnswer:
 
     @property
     def is_chinese(self) -> bool:
-        """Whether the answer, and so its summary, is in Chinese."""
         return is_cjk_dominant(self.text or self.failure or "")
 
 
@@ -108,8 +106,8 @@ def _result_type(answer: FinalAnswer, blocks: Sequence[MarkdownBlock]) -> Result
 
 
 def _asks_back(blocks: Sequence[MarkdownBlock]) -> bool:
-    said = [block.text for block in blocks if block.kind == "paragraph"]
-    return bool(said) and _CITED.sub("", said[-1]).rstrip(" *_\"'”’)）").endswith(("?", "？"))
+    paragraphs = [block.text for block in blocks if block.kind == "paragraph"]
+    return bool(paragraphs) and _CITED.sub("", paragraphs[-1]).rstrip(" *_\"'”’)）").endswith(("?", "？"))
 
 
 def _points_and_actions(blocks: Sequence[MarkdownBlock], *, is_asking: bool) -> tuple[list[str], list[str]]:
@@ -132,5 +130,5 @@ def _bounded(points: Sequence[str]) -> tuple[str, ...]:
 
 
 def cut(text: str, limit: int) -> str:
-    """The text, shortened with an ellipsis if it is too long."""
+    """The text, shortened with an ellipsis if too long."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -19,7 +19,7 @@ _STAGES: Mapping[str, Stage] = {"router": "router", "worker": "worker"}
 
 @dataclass(slots=True)
 class CallProgress:
-    """A call as it grows."""
+    """A tool call under construction."""
 
     name: str
     message_id: str
@@ -27,7 +27,7 @@ class CallProgress:
     arguments: dict[str, JsonValue] | None = None
 
     def add(self, delta: str) -> bool:
-        """Take in more of its arguments; true when that makes them whole."""
+        """Add arguments; True if they are complete now."""
         if self.arguments is not None:
             return False
         self.pieces.append(delta)
@@ -51,14 +51,11 @@ class _AnswerText:
 
 
 class EventTranslator:
-    """Follows the log of one run from its first event.
+    """Translates the log of one run from its first event.
 
-    A logged event becomes none, one or several events. What it becomes depends on the events
-    before it alone, so that a reader who comes back at any place gets what it would have got.
-    Tokens, costs and the model's name are figures of the operator's and in none of them.
-
-    Args:
-        calls: calls of an earlier run that this one may answer, by their ids.
+    Each logged event becomes any number of events, which depend only on the events before it, so a
+    reader who returns gets the same ones. They never show tokens, costs or the model's name, which
+    are the operator's. ``calls`` are an earlier run's, which this run may answer.
     """
 
     def __init__(self, calls: Mapping[str, CallProgress] | None = None) -> None:
@@ -88,12 +85,12 @@ class EventTranslator:
         }
 
     def translate(self, event: WireEvent) -> list[WireEvent]:
-        """The events that a logged event becomes; thoughts, state and deltas become none."""
+        """The events for a logged event; none for thoughts, state and deltas."""
         handler = self._handlers.get(as_text(event["type"]))
         return [] if handler is None else handler(event)
 
     def _of(self, event: WireEvent, **fields: JsonValue) -> WireEvent:
-        """An event at the moment of the logged one, with the ids that all of them have."""
+        """An event with the logged one's time and the common ids."""
         stamp = {"timestamp": event["timestamp"]} if "timestamp" in event else {}
         kind = fields.pop("type", event["type"])
         return {"type": kind, **self._ids, **fields, **stamp}
@@ -124,7 +121,7 @@ class EventTranslator:
 
     def _step_started(self, event: WireEvent) -> list[WireEvent]:
         if self._stage is not None:
-            # A step inside the stage; other agent types have but one stage, the worker's.
+            # A step inside the stage; other agent types have only the worker's stage.
             return []
         name = as_text(event["stepName"])
         self._stage = _STAGES.get(name, "worker")
@@ -169,7 +166,7 @@ class EventTranslator:
         call = self._call(event)
         events: list[WireEvent] = []
         if call.arguments is None:
-            # None were given, or what was given is no object and can't be shown as one.
+            # No arguments, or not an object.
             call.arguments = {}
             events.append(self._about(event, call, type="TOOL_CALL_ARGS", args={}))
         return [*events, self._about(event, call)]
@@ -208,7 +205,7 @@ class EventTranslator:
         text = "".join(self._texts.pop(message_id, ()))
         answer = _AnswerText(message_id, text, as_object(event.get("metadata")))
         if message_id in self._with_calls:
-            # What was said before a call is no answer yet.
+            # Text before a call is not the answer.
             return []
         if answer.metadata.get("stopped"):
             # Only the run's end tells whether it was stopped or broke off.
@@ -218,7 +215,7 @@ class EventTranslator:
         return [self._answer(event, answer)]
 
     def _messages_replaced(self, event: WireEvent) -> list[WireEvent]:
-        # What a process that died had begun to say is taken back, and begun again by the next one.
+        # Text of a dead process is withdrawn, and started again by the next one.
         message_ids = {as_text(as_object(message).get("id")) for message in as_list(event["messages"])}
         if self._cut_off is not None and self._cut_off.message_id not in message_ids:
             self._cut_off = None
@@ -253,7 +250,7 @@ class EventTranslator:
 
 
 def collect_calls(logged: Iterable[WireEvent]) -> dict[str, CallProgress]:
-    """The tool calls of a run's log, by their ids."""
+    """The tool calls of a run's log, by id."""
     calls: dict[str, CallProgress] = {}
     for event in logged:
         call_id = as_text(event.get("toolCallId"))
@@ -284,12 +281,11 @@ _CUT = re.compile(r"\n\(cut: \d+ more characters\)\Z")
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What came of a call.
+    """The outcome of a call.
 
     Attributes:
         result: Compact JSON text, or the tool's own words.
-        error: Why there is no result; None where there is one.
-        is_unknown: Whether that is because no tool has the name.
+        is_unknown: Whether no tool has the name.
     """
 
     status: ResultStatus
@@ -299,7 +295,7 @@ class ToolOutcome:
 
 
 def read_outcome(content: str) -> ToolOutcome:
-    """Tell a result by its text, which is what a model reads too."""
+    """Classify a result by its text, which models read too."""
     if failure := _FAILURES.match(content):
         is_unknown = failure.group() == _UNKNOWN
         return ToolOutcome("failure", "", _bounded(content), is_unknown=is_unknown)
@@ -314,7 +310,7 @@ def read_outcome(content: str) -> ToolOutcome:
 
 
 def _facts(data: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Of passages where they stand, not their text: that is for the model."""
+    """The locations of passages without their text, which is for the model."""
     passages = [as_object(item) for item in as_list(data["passages"])]
     places: list[JsonValue] = [
         {name: value for name, value in passage.items() if name in {"number", "document", "page"}}

@@ -20,18 +20,14 @@ from core.auth.principal import Principal
 from core.json_access import as_list, as_object, as_text
 from kb_service.models import Attachment
 
-# Nothing is older or newer; the calendar's own ends can't be moved between time zones.
+# Earliest and latest times; the calendar's own limits can't be shifted between time zones.
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(9999, 1, 1)
 _SHOWN_ROLES = ("user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryMessage:
-    """A message of a day.
-
-    Attributes:
-        ui_schema: of an answer; None for the user's messages and for what was said on the way.
-    """
+    """A message of a day; only answers have a ``ui_schema``."""
 
     row: ChatMessage
     ui_schema: dict[str, JsonValue] | None
@@ -42,10 +38,7 @@ class HistoryMessage:
 class HistoryDay:
     """One day of a thread.
 
-    Attributes:
-        thread_id: None when there is no thread.
-        day: None when it has no messages before the day that was asked for.
-        has_more: Whether there are earlier days.
+    ``thread_id`` is None if there is no thread, ``day`` if there are no messages before.
     """
 
     thread_id: str | None
@@ -59,12 +52,7 @@ async def read_day(
 ) -> HistoryDay:
     """The newest day on which a thread has messages of the user or the assistant.
 
-    Args:
-        thread_id: None for the one with the newest message that is not archived.
-        before: only days before this one.
-
-    Raises:
-        SessionNotFound: the caller has no such thread.
+    Without an id, the thread is the one with the newest message that is not archived.
     """
     thread = await _thread(session, principal, thread_id)
     if thread is None:
@@ -72,7 +60,7 @@ async def read_day(
     messages_query = select(ChatMessage).where(
         ChatMessage.session_id == thread.id,
         col(ChatMessage.role).in_(_SHOWN_ROLES),
-        # One without text holds the calls of a run that waits, which its own events ask about.
+        # A message without text holds the calls of a waiting run, which its own events show.
         col(ChatMessage.content) != "",
     )
     query = messages_query.order_by(col(ChatMessage.position).desc()).limit(1)
@@ -115,7 +103,6 @@ async def _newest_thread(session: AsyncSession, principal: Principal) -> ChatSes
 
 
 async def _failures(session: AsyncSession, session_key: str, rows: Sequence[ChatMessage]) -> dict[str, str]:
-    """Why runs of these messages broke off, by run id."""
     run_ids = {row.run_id for row in rows if row.role == "assistant" and row.run_id}
     query = (
         select(AgentRun.run_id, LoggedEvent.payload)
@@ -150,7 +137,7 @@ def _messages(
 
 def _ui_schema(row: ChatMessage, failure: str | None) -> dict[str, JsonValue] | None:
     details = row.details
-    # What the whole run called and used stands on its last message, which is the answer.
+    # Calls and usage of the whole run are on its last message, the answer.
     if row.role != "assistant" or "tool_calls" not in details:
         return None
     answer = FinalAnswer(

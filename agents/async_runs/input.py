@@ -36,7 +36,7 @@ _TAKEN = (
 
 
 class InputRule(Enum):
-    """The validation table, in its order: the message, and the same in Chinese."""
+    """The validation table in its order: each message in English and Chinese."""
 
     SIZE = "RunAgentInput payload exceeds size limit", "RunAgentInput 超过 256 KB"
     THREAD_ID = "threadId must be a valid UUID", "threadId 必须是有效的 UUID"
@@ -52,14 +52,13 @@ class InputRule(Enum):
     ATTACHMENTS = "Too many attachments", "单条消息最多 3 个附件"
 
     def broken(self, field: str, **details: object) -> RejectedRunInput:
-        """The error of a body that breaks it."""
         message, message_zh = self.value
         return RejectedRunInput(message, message_zh=message_zh, field=field, **details)
 
 
 @dataclass(frozen=True, slots=True)
 class AttachedImage:
-    """An image of the question, by the signed URL that the attachments endpoint gave."""
+    """An image of the question, by its signed URL."""
 
     mime_type: str
     url: str
@@ -68,27 +67,18 @@ class AttachedImage:
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """A run asked for.
-
-    Attributes:
-        request: what the engine runs; its question is the text alone.
-        images: in the order of the question's blocks.
-    """
+    """A validated request for a run; the question in ``request`` is text alone."""
 
     request: RunRequest
     images: tuple[AttachedImage, ...]
 
 
 def read_run_input(body: bytes) -> RunInput:
-    """Validate a body, in camelCase or snake_case, by the rules in their order.
+    """Validate a body in camelCase or snake_case, in the order of the rules.
 
-    The caller's assistant, tool and system messages are checked for their shape and not
-    believed; its ``tools`` are its frontend's and register nothing here.
-
-    Raises:
-        MalformedJson: it is no JSON.
-        RejectedRunInput: it breaks a rule; what the table does not name is
-            ``invalid RunAgentInput.<field>``.
+    The caller's assistant, tool and system messages are checked for shape only and not trusted; its
+    ``tools`` belong to its frontend and register nothing here. Faults beyond the rules' table are
+    ``invalid RunAgentInput.<field>``.
     """
     if len(body) > MOST_BYTES:
         raise InputRule.SIZE.broken("body", max_bytes=MOST_BYTES)
@@ -118,7 +108,7 @@ def with_images(request: RunRequest, images: Sequence[ImageRef]) -> RunRequest:
 
 
 def invalid(field: str, error: str = "") -> RejectedRunInput:
-    """A fault that the table has no row for."""
+    """A fault without a row in the table."""
     name = f"RunAgentInput.{field}" if field else "RunAgentInput"
     more = {"error": error} if error else {}
     return RejectedRunInput(f"invalid {name}", message_zh=f"{name} 无效", field=field or "body", **more)
@@ -166,11 +156,6 @@ def _messages(value: JsonValue) -> list[dict[str, JsonValue]]:
 
 
 def _text(message: dict[str, JsonValue]) -> str:
-    """All text of a user message.
-
-    Raises:
-        RejectedRunInput: its content is neither text nor a list of known blocks.
-    """
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -227,12 +212,12 @@ def _request(
 ) -> RunRequest:
     text = _text(question)
     if not text.strip() and images:
-        # Something has to be asked and kept: what the images are called.
+        # The question must not be empty: use the image names.
         text = ", ".join(image.filename or image.mime_type for image in images)
     state = fields.get("state")
     agui: dict[str, JsonValue] = {
         **{name: fields[name] for name in _TAKEN if name in fields},
-        # Any JSON is a state here; the engine's is an object.
+        # Any JSON is accepted as state; the engine needs an object.
         "state": state if isinstance(state, dict) or state is None else {"value": state},
         "messages": [{**question, "content": text}, *others],
     }
@@ -246,7 +231,7 @@ def _request(
 def _as_rejected(error: InvalidRunInput) -> RejectedRunInput:
     field, fault = str(error.details["field"]), str(error.details["error"])
     if field.startswith("forwardedProps.client_time"):
-        # Worded by the contract itself.
+        # Messages are fixed by the contract.
         name = fault.removeprefix("invalid ")
         return RejectedRunInput(fault, message_zh=f"{name} 无效", field=field)
     rejected = invalid(field.partition(".")[0], fault)

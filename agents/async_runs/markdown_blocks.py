@@ -23,7 +23,7 @@ _LISTS = frozenset({"bullet_list_open", "ordered_list_open"})
 
 @dataclass(frozen=True, slots=True)
 class MarkdownLink:
-    """A link of the answer; its address begins with http:// or https://."""
+    """A link of the answer, to http:// or https://."""
 
     label: str
     url: str
@@ -34,11 +34,9 @@ class MarkdownBlock:
     """One block of an answer.
 
     Attributes:
-        text: Of a heading, paragraph, quote or code block.
-        items: Of a list, each with what is nested in it.
-        is_ordered: Of a list: whether it is numbered.
-        columns: Of a table: its head.
-        rows: Of a table: its body; a row has as many cells as the head.
+        text: Of headings, paragraphs, quotes and code blocks.
+        items: Of lists, each with its nested text.
+        rows: Body of a table; rows have as many cells as the head.
     """
 
     kind: BlockKind
@@ -51,14 +49,13 @@ class MarkdownBlock:
 
 
 def read_blocks(markdown: str) -> list[MarkdownBlock]:
-    """The blocks of a text in their order, without markup and without empty ones."""
+    """The non-empty blocks of a text in order, without markup."""
     tokens = _MARKDOWN.parse(markdown[:LONGEST_ANSWER])
     blocks = [_block(part) for part in _parts(tokens)]
     return [block for block in blocks if block.text or block.items or block.columns]
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """The tokens of each block at the top."""
     begin = 0
     for place, token in enumerate(tokens):
         if token.level == 0 and token.nesting <= 0:
@@ -82,7 +79,7 @@ def _block(tokens: Sequence[Token]) -> MarkdownBlock:
 
 
 def _below(tokens: Sequence[Token], *kinds: str) -> Iterator[Sequence[Token]]:
-    """The outermost parts of a kind."""
+    """The outermost parts of the given kinds."""
     begin, level = 0, 0
     for place, token in enumerate(tokens):
         if token.type in kinds and not level:

@@ -43,7 +43,7 @@ class ThreadEvent:
 
 
 async def is_new_thread(session: AsyncSession, run_key: str) -> bool:
-    """Whether a run (``AgentRun.id``) is the first one of its thread."""
+    """Whether a run (``AgentRun.id``) is the first of its thread."""
     run = (await session.exec(select(AgentRun).where(AgentRun.id == run_key))).first()
     if run is None:
         return False
@@ -55,18 +55,10 @@ async def is_new_thread(session: AsyncSession, run_key: str) -> bool:
 async def find_position(
     session: AsyncSession, principal: Principal, thread_id: str, cursor: tuple[str, int] | None
 ) -> ThreadPosition | None:
-    """The position at which a reader of one of the caller's threads begins.
+    """The position at which a reader of one of the caller's threads begins; None if it read everything.
 
     Args:
-        cursor: run id and number of the last event that was read; None for the newest run.
-
-    Returns:
-        None when everything was read.
-
-    Raises:
-        SessionNotFound: the caller has no such thread.
-        RunNotFound: nothing ran on it yet.
-        InvalidCursor: the cursor is none of this thread.
+        cursor: Run id and number of the last event read; None for the newest run.
     """
     thread = await sessions.get(session, principal, thread_id)
     runs = select(AgentRun).where(AgentRun.session_id == thread.id)
@@ -90,7 +82,7 @@ async def follow_thread(
 ) -> AsyncGenerator[list[ThreadEvent]]:
     """The events after a position, through later runs, to the end of the newest run.
 
-    An empty list comes when there is nothing to tell for a while.
+    Yields an empty list if nothing happens for a while.
     """
     run: AgentRun | None = place.run
     after = place.after
@@ -132,13 +124,7 @@ async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, CallPro
 def translate_entries(
     translator: EventTranslator, run_id: str, entries: Sequence[LogEntry], after: int
 ) -> list[ThreadEvent]:
-    """Translate the next entries of a run's log for a reader.
-
-    Args:
-        translator: has seen the log up to these entries.
-        run_id: the caller's id of the run.
-        after: sequence number up to which the reader has the events.
-    """
+    """Translate a run's next log entries for a reader that has the events up to ``after``."""
     frames: list[ThreadEvent] = []
     for entry in entries:
         events = translator.translate(orjson.loads(entry.payload))
@@ -149,7 +135,7 @@ def translate_entries(
 
 
 async def _neighbour(session: AsyncSession, run: AgentRun, *, older: bool) -> AgentRun | None:
-    """The previous or next run on a thread, where runs never overlap."""
+    """The previous or next run of a thread, whose runs never overlap."""
     query = select(AgentRun).where(AgentRun.session_id == run.session_id, col(AgentRun.id) != run.id)
     if older:
         earlier = query.where(col(AgentRun.created_at) <= run.created_at)

@@ -110,8 +110,6 @@ _ROLES = {"heading": "subtitle", "paragraph": "body", "quote": "quote", "code": 
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """What a card says of itself."""
-
     locale: str
     answer: str
     partial: str
@@ -150,8 +148,8 @@ _CHINESE = _Labels(
 def compile_ui_schema(report: AnswerSummary) -> dict[str, JsonValue]:
     """The card of an answer: title, badge, body, next actions, sources and links.
 
-    Every text becomes a plain text of a known node and is cut to the node's bounds, so that
-    nothing in an answer can make anything else of the card.
+    Every text becomes plain text of a known node, cut to the node's bounds, so nothing in an answer
+    can turn the card into something else.
     """
     words = _CHINESE if report.answer.is_chinese else _ENGLISH
     status = _status(report)
@@ -242,7 +240,7 @@ def _sources(citations: Sequence[dict[str, JsonValue]]) -> Iterator[CitationNode
 
 
 def _links(links: dict[MarkdownLink, None]) -> Iterator[LinkNode]:
-    # Half an address leads somewhere else: a long one is left out.
+    # Long addresses are left out: a cut one leads elsewhere.
     fitting = [link for link in links if len(link.url) <= _LONGEST_URL]
     for link in fitting[:_MOST_LINKS]:
         yield LinkNode(label=cut(link.label, _LONGEST_LABEL), url=link.url)

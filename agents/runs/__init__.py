@@ -1,1 +1,1 @@
-"""Runs: begun, driven apart from any HTTP request, logged, stopped, followed."""
+"""Runs, driven apart from HTTP requests: start, log, follow, stop."""

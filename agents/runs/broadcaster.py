@@ -1,7 +1,7 @@
 """Live events between processes: one Redis Stream per run, beside the log in SQL.
 
-The SQL log is the truth. An entry of a stream has the id ``{seq of its last event}-0``, so that lost
-entries show as a gap, which readers fill from SQL.
+The SQL log is the truth. A stream entry's id is ``{seq of its last event}-0``, so lost entries
+show as a gap, which readers fill from SQL.
 """
 
 # redis has partial types.
@@ -32,7 +32,6 @@ _MOST_AT_ONCE = 100
 # Below the client's socket timeout of five seconds.
 _BLOCK_MS = 2_000
 _PAUSE_SECONDS = 1.0
-# Per stream its name and its entries, each with its id and its fields.
 _Answer = Sequence[tuple[bytes, list[tuple[bytes, dict[bytes, bytes]]]]]
 
 
@@ -49,7 +48,7 @@ class EventBroadcaster:
         self.is_receiving = False
 
     def send(self, run_key: str, entries: Sequence[LogEntry]) -> None:
-        """Send committed events soon; readers get what can't be sent from the log."""
+        """Send committed events soon; readers get unsent ones from the log."""
         if len(self._waiting) < _MOST_WAITING:
             self._waiting.append((run_key, entries))
         if self._sender is None or self._sender.done():
@@ -58,11 +57,11 @@ class EventBroadcaster:
     async def receive(
         self, last_seqs: Callable[[], Mapping[str, int]], arrived: Callable[[str, Sequence[LogEntry]], None]
     ) -> None:
-        """Receive as long as there are runs to follow.
+        """Receive until there are no runs to follow.
 
         Args:
-            last_seqs: the followed runs, each with the number of the last known event.
-            arrived: called with new entries, in the log's order but perhaps with gaps.
+            last_seqs: The followed runs, each with the number of its last known event.
+            arrived: Gets new entries in log order, perhaps with gaps.
         """
         try:
             while runs := last_seqs():
@@ -81,7 +80,7 @@ class EventBroadcaster:
             self.is_receiving = False
 
     async def refresh(self) -> None:
-        """Have ``receive`` ask anew what is last_seqs, now."""
+        """Make ``receive`` call ``last_seqs`` again now."""
         try:
             async with self._redis.pipeline(transaction=False) as pipe:
                 pipe.xadd(self._bell, {b"again": b""}, maxlen=1)
@@ -91,7 +90,7 @@ class EventBroadcaster:
             self._log_reachability(error)
 
     async def close(self) -> None:
-        """Send what waits, in one attempt."""
+        """Send what is queued, in one attempt."""
         if self._sender is not None:
             await asyncio.wait({self._sender})
 

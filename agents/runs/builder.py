@@ -1,4 +1,4 @@
-"""The builder: makes a run's context and its strategy, for new, recovered and no-op runs."""
+"""Builder of a run's context and strategy, for new, recovered and no-op runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ _PATH = "/reflections"
 
 @dataclass(frozen=True)
 class RunServices:
-    """The optional services that runs use on behalf of their owners; None for none."""
+    """Optional services that runs use on behalf of their owners."""
 
     memories: MemoryService | None = None
     attachments: AttachmentService | None = None
@@ -79,7 +79,6 @@ class RunBuilder:
         self.limits = limits
 
     async def build(self, run: StartedRun, plan: RunPlan) -> PreparedRun:
-        """Build a run that was started as planned."""
         if plan.noop is not None:
             return self.build_noop(run, plan, plan.noop)
         if plan.resume is None:
@@ -89,24 +88,17 @@ class RunBuilder:
         return await self.build_resumed(recoverable)
 
     async def build_new(self, run: StartedRun, plan: RunPlan) -> PreparedRun:
-        """Build a run that begins a task."""
         journal = Journal(run.task_id)
         context = await self._build_context(run, plan.request, plan.resources, journal)
         return PreparedRun(run, start_strategy(run.agent_type, context))
 
     def build_noop(self, run: StartedRun, plan: RunPlan, noop: NoOp) -> PreparedRun:
-        """Build a run that has nothing to do."""
         model, limits = plan.resources.model.model, self.limits.standing
         context = RunContext(noop.question, model, state=plan.request.state, limits=limits)
         return PreparedRun(run, start_noop(context, noop.refused))
 
     async def build_resumed(self, recoverable: RecoverableRun) -> PreparedRun:
-        """Build a run that was started before, so that it goes on from where it stood.
-
-        Raises:
-            AccountDisabled: its owner is switched off.
-            InvalidToken: its owner is gone.
-        """
+        """Build a run that continues where it stopped."""
         run = recoverable.run
         async with self._database.reading() as session:
             owner = await principal_for_user(session, run.owner_id)
@@ -171,13 +163,7 @@ class RunBuilder:
     async def bind_tools(
         self, owner_id: str, request: RunRequest, connections: Sequence[ConnectionWithTools] | None = None
     ) -> tuple[tuple[RemoteTool, ...], ToolRules]:
-        """The MCP tools of a run and its tool rules; connections that are gone are left out.
-
-        Args:
-            owner_id: of the run.
-            request: as it was planned.
-            connections: None to read them.
-        """
+        """The MCP tools of a run and its tool rules; connections are read if None, deleted ones left out."""
         mcp, policies = self.services.mcp, self.limits.standing.policies
         ids = request.options.mcp_connection_ids or ()
         if mcp is None or not ids:
@@ -190,9 +176,9 @@ class RunBuilder:
                 connections = await mcp_connections.load_tools(session, mcp.tool_lists, enabled)
         server = add_tool_policies(policies, connections)
         tools = tools_for_run(mcp, self._database, connections)
-        # A tool that its server lists only since then starts with the server's policy.
+        # Tools listed since then start with the server's policy.
         new: dict[str, ToolPolicy] = {tool.name: server.in_force(tool.name, None) for tool in tools}
-        # Still offered to a run that began with them: without them a replay would differ.
+        # Still offered, because a replay without them would differ.
         withheld = () if may_use_connections(request.lacking) else new
         forbidden = server.forbidden | withheld_tools(request.lacking) | frozenset(withheld)
         return tools, ToolRules({**new, **request.tool_policies}, forbidden)
@@ -230,22 +216,21 @@ class RunBuilder:
             return await read_earlier(session, run, REFLECTING)
 
     async def _vision(self, run: StartedRun, request: RunRequest, model: ChatModel) -> VisionInput:
-        """The images of the question, if the model sees images."""
         image_ids = [image.id for image in request.messages[-1].images] if request.messages else []
         attachments = self.services.attachments
         if not image_ids:
             return VisionInput()
         if attachments is None or not model.sees_images:
             return VisionInput(len(image_ids), is_blind=True)
-        shown = await attachments.images_for_model(run.owner_id, image_ids)
-        images = tuple(ModelImage(image.mime_type, image.content) for image in shown)
+        stored_images = await attachments.images_for_model(run.owner_id, image_ids)
+        images = tuple(ModelImage(image.mime_type, image.content) for image in stored_images)
         return VisionInput(len(image_ids), images)
 
 
 async def read_earlier(session: AsyncSession, run: StartedRun, agent_types: Sequence[str]) -> tuple[str, ...]:
-    """The newest reflections of the thread's earlier tasks, oldest first, read from their logs.
+    """The newest reflections of the thread's earlier tasks, oldest first, from their logs.
 
-    They stay the same as long as a run holds the thread, so that a replay sees the same ones.
+    They can't change while a run holds the thread, so a replay sees the same ones.
     """
     earlier = (
         select(AgentRun.id)

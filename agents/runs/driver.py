@@ -1,4 +1,4 @@
-"""The driver of a run: it reads the strategy, writes the log, keeps the lease and ends the run."""
+"""The driver of a run: reads the strategy, writes the log, keeps the lease and ends the run."""
 
 import asyncio
 import time
@@ -45,8 +45,7 @@ _Stop = Callable[[], Awaitable[None]]
 class LogBatch:
     """New events and effects of a run, written together or not at all.
 
-    Args:
-        stored: how many effects of the task are stored already.
+    ``stored`` counts the task's effects in the database.
     """
 
     addition: LogAddition
@@ -57,7 +56,7 @@ class LogBatch:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """The committed log entries, and how many effects are stored now."""
+    """The committed log entries, and the number of stored effects."""
 
     entries: list[LogEntry]
     stored: int
@@ -67,17 +66,14 @@ _QueuedBatch = tuple[LogBatch, asyncio.Future[WriteResult]]
 
 
 class EventWriter:
-    """Group commit of the logs of all runs that one process drives.
+    """Group commit for the logs of all runs that one process drives.
 
-    A commit takes its time however little it holds, and SQLite takes one at a time: what other
-    runs want to write meanwhile goes into the next transaction together.
-
-    Args:
-        driver: the process's name in leases.
+    A commit takes the same time however little it holds, and SQLite runs one at a time, so writes
+    that arrive during a commit share the next transaction.
 
     Attributes:
-        lock: Held while rows of several runs are written, so that no two transactions of the
-            process wait for each other's rows.
+        lock: Held while rows of several runs are written, so that transactions of this process don't
+            wait for each other's rows.
     """
 
     def __init__(self, database: Database, driver: str) -> None:
@@ -88,11 +84,11 @@ class EventWriter:
         self._writing: asyncio.Task[None] | None = None
 
     async def write(self, batch: LogBatch) -> WriteResult:
-        """Write a batch, together with those of other runs that wait at the same time.
+        """Write a batch, together with those of other runs that wait.
 
         Raises:
-            LogClosed: the lease on this run does not hold; nothing of it was written.
-            DatabaseUnavailable: it is unknown whether anything was written.
+            LogClosed: The lease does not hold; nothing was written.
+            DatabaseUnavailable: It is unknown whether anything was written.
         """
         written: asyncio.Future[WriteResult] = asyncio.get_running_loop().create_future()
         self._waiting.append((batch, written))
@@ -126,7 +122,7 @@ class EventWriter:
     async def _try(self, queued: Sequence[_QueuedBatch]) -> list[WriteResult | None] | Exception:
         try:
             return await self._write([batch for batch, _ in queued])
-        # The edge of the runs: each of them gets the error where it waits.
+        # Each waiting run gets the error.
         except Exception as error:  # noqa: BLE001
             return error
 
@@ -156,7 +152,7 @@ class EventWriter:
             return
         for (_, waiting), written in zip(queued, outcomes, strict=True):
             if waiting.done():
-                # The run was cancelled meanwhile.
+                # The waiter was cancelled.
                 continue
             if written is None:
                 waiting.set_exception(LogClosed())
@@ -165,12 +161,7 @@ class EventWriter:
 
 
 class Heartbeat:
-    """Lease renewal and stop signals for all runs that are driven here, in one query for all.
-
-    Args:
-        driver: this process's name in leases.
-        lock: held while rows of several runs are written.
-    """
+    """Lease renewal and stop signals for all runs driven here, in one query."""
 
     def __init__(self, database: Database, driver: str, lock: asyncio.Lock) -> None:
         self._database = database
@@ -182,7 +173,7 @@ class Heartbeat:
 
     @contextmanager
     def watching(self, run_key: str, stop: _Stop) -> Generator[None]:
-        """Keep the lease on a run; call ``stop``, once, when it has to end or is not ours any more."""
+        """Keep the lease on a run; call ``stop`` once when the run must end or the lease is lost."""
         self._watched[run_key] = stop
         if self._beating is None or self._beating.done():
             self._beating = asyncio.create_task(self._beat())
@@ -203,7 +194,7 @@ class Heartbeat:
             except DatabaseUnavailable:
                 continue
             except Exception:
-                # Without the heartbeat the runs would count as lost while they go on.
+                # Without the heartbeat running runs would count as lost.
                 log.exception("runs.pulse_failed")
 
     async def _look(self) -> None:
@@ -212,7 +203,7 @@ class Heartbeat:
         async with self._database.reading() as session:
             active_keys = await _active_keys(session, self._driver)
         for run_key in watched - active_keys:
-            # The current callback: the run may have gone from preparation to driving meanwhile.
+            # The current callback: preparation may have become driving by now.
             if (stop := self._watched.pop(run_key, None)) is not None:
                 # In a task of its own: a run may take its time to stop.
                 stopping = asyncio.ensure_future(stop())
@@ -227,7 +218,7 @@ class Heartbeat:
 
 
 async def _active_keys(session: AsyncSession, driver: str) -> set[str]:
-    """Keys of a driver's runs that may go on: not over, not asked to stop, account active."""
+    """Keys of a driver's runs that may continue: active, not asked to stop, account enabled."""
     query = (
         select(AgentRun.id)
         .join(User, col(User.id) == col(AgentRun.owner_id))
@@ -242,12 +233,7 @@ async def _active_keys(session: AsyncSession, driver: str) -> set[str]:
 
 
 class DriverContext:
-    """What all drivers of a process share.
-
-    Args:
-        name: this process's name in leases.
-        publish: called with a run's key and the entries that were committed to its log.
-    """
+    """State that all drivers of a process share; ``publish`` gets a run's key and committed entries."""
 
     def __init__(self, database: Database, name: str, publish: Callable[[str, Sequence[LogEntry]], None]) -> None:
         self.database = database
@@ -262,10 +248,9 @@ class PreparedRun:
     """A run with its strategy, ready to be driven.
 
     Args:
-        strategy: not started yet.
-        stored: how many effects of the task are stored already.
-        logged: the run's events so far, when another process wrote them.
-        before: what earlier runs of the task did and none of their messages shows.
+        stored: Number of the task's effects in the database.
+        logged: Earlier events of the run, if another process wrote them.
+        before: Work of the task's earlier runs that is in none of their messages.
     """
 
     run: StartedRun
@@ -276,7 +261,7 @@ class PreparedRun:
 
 
 class RunDriver:
-    """One run from its first event, or from where its last driver left it, to its last."""
+    """Drives one run, new or recovered, to its end."""
 
     def __init__(self, context: DriverContext, prepared: PreparedRun) -> None:
         run = prepared.run
@@ -296,8 +281,8 @@ class RunDriver:
     async def drive(self) -> None:
         """Run to the end, which is one terminal event in the log.
 
-        When the log can't be written or was closed by others the run just stops: whoever closed it
-        wrote the terminal event, or recovery will after the lease has ended.
+        If the log can't be written or was closed by others, the run just stops: whoever closed it wrote
+        the terminal event, or recovery will after the lease has expired.
         """
         try:
             with self._context.heartbeat.watching(self._run.key, self._strategy.stop):
@@ -316,17 +301,17 @@ class RunDriver:
         await self._strategy.stop()
 
     async def hand_over(self) -> None:
-        """Stop driving without ending the run: another process recovers it."""
+        """Stop driving without ending the run, for another process to recover it."""
         self._is_handed_over = True
         await self._strategy.stop()
 
     async def _release(self) -> None:
         try:
-            # After a renewal that is under way.
+            # After a renewal in progress.
             async with self._context.log.lock, unit_of_work(self._context.database) as work:
                 await store.release(work, self._run)
         except DatabaseUnavailable:
-            # Then it is recovered when its lease ends.
+            # It is then recovered when its lease expires.
             log.warning("run.not_released", run_id=self._run.run_id)
 
     async def _write(self, batch: EventBatch) -> None:
@@ -334,7 +319,7 @@ class RunDriver:
         last = batch.events[-1] if batch.is_last else None
         wire = [mapped for event in batch.events for mapped in self._mapper.translate(event)]
         if self._left_over:
-            dangling = find_dangling(self._left_over, self._strategy.known, now=now_ms)
+            dangling = find_dangling(self._left_over, self._strategy.known_ids, now=now_ms)
             wire = [*await self._close_dangling(dangling), *wire]
             self._dangling_ids = dangling.ids
         if isinstance(last, Finished) and last.outcome == "interrupt":
@@ -357,13 +342,13 @@ class RunDriver:
         ending = replace(self._ending(last), own_events=batch.own_events)
         async with unit_of_work(self._context.database) as work:
             entries = await finish.finish(work, run.key, wire, ending, driver=run.driver)
-            # After the check of the lease: without it the place in the journal may be taken.
+            # After the lease check: without the lease, the journal position may be taken.
             await journal_store.write(work.session, run.task_id, batch.effects, stored=self._stored)
         log.info("run.ended", run_id=run.run_id, status=ending.status)
         return entries
 
     async def _close_dangling(self, dangling: DanglingEvents) -> list[WireEvent]:
-        """The end of what the last driver had begun, which its subscribers must not keep."""
+        """Events that end what the last driver left open, which subscribers must not keep."""
         if not dangling.ids:
             return dangling.closing
         fold = await self._fold([*self._left_over, *dangling.closing])

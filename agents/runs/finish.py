@@ -1,4 +1,4 @@
-"""The end of a run: by its driver, or from outside when that one is gone."""
+"""The end of a run, by its driver or, if that is gone, from outside."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,13 +34,8 @@ from kb_service.text.tokenizer import is_cjk_dominant
 class RunOutcome:
     """How a run ended, and what it leaves behind.
 
-    Args:
-        status: a final one.
-        usage: its tokens, as far as they are known.
-        transcript: what was said and done.
-        waits: whether others must answer calls of it before the work can go on.
-        interrupts: what people are asked.
-        own_events: the journal's count with the last event.
+    ``waits`` if others must answer its calls before the work can go on; ``own_events`` is the
+    journal's count including the last event.
     """
 
     status: RunStatus
@@ -56,11 +51,7 @@ async def finish(
 ) -> list[LogEntry]:
     """Write a run's last events, the assistant's messages and the status, and free the thread.
 
-    Returns:
-        The last events in their places of the log.
-
-    Raises:
-        LogClosed: it was ended before, or another process drives it; nothing is written.
+    Raises ``LogClosed`` and writes nothing if it had ended or another process drives it.
     """
     run = await _hold(work.session, run_key)
     if run is None or run.lease_owner != driver:
@@ -71,19 +62,16 @@ async def finish(
 async def abort(
     work: UnitOfWork, run_key: str, failure: AgentexError | None, *, if_lost: bool, driver: str | None = None
 ) -> list[LogEntry]:
-    """End a run that its driver does not end; what it had said is kept.
+    """End a run from outside its driver; messages so far are kept.
 
-    One that was asked to stop ends as cancelled, any other with the failure.
+    A run that was asked to stop ends as cancelled, any other with the failure.
 
     Args:
-        work: the transaction.
-        run_key: ``AgentRun.id``.
-        failure: why it is closed; None where it was stopped.
-        if_lost: only when its lease has ended.
-        driver: only when this one holds it; None for whoever does.
+        if_lost: Only if its lease has expired.
+        driver: Only if this driver has the lease; None for any.
 
     Returns:
-        The events that end it; none when there is nothing to close.
+        The final events; empty if there was nothing to end.
     """
     run = await _hold(work.session, run_key)
     if run is None or driver not in {None, run.lease_owner}:
@@ -115,7 +103,7 @@ async def abort(
 
 
 async def _hold(session: AsyncSession, run_key: str) -> AgentRun | None:
-    """The run, if it is running, kept from everybody else until the transaction ends."""
+    """Lock the run's row until the transaction ends; None if it is not running."""
     query = select(AgentRun).where(AgentRun.id == run_key, AgentRun.status == RunStatus.RUNNING.value)
     return (await session.exec(query.with_for_update())).first()
 
@@ -142,7 +130,7 @@ async def _finish(
             )
         )
     freed = update(ChatSession).where(col(ChatSession.active_run_id) == run.id)
-    # What waited before the run began was dealt with when it took the thread.
+    # Older interrupts were handled when the run took the thread.
     freed = freed.values(waiting_run_id=run.id) if ending.waits else freed
     await session.exec(freed.values(active_run_id=None))
     await usage.record_run(session, run)
@@ -151,16 +139,15 @@ async def _finish(
 
 
 def _milliseconds(run: AgentRun) -> int:
-    """How long a run took that is over."""
     lasted = (run.finished_at or utc_now()) - run.created_at
     return max(0, round(lasted.total_seconds() * 1000))
 
 
 def _messages(run: AgentRun, ending: RunOutcome) -> list[ChatMessage]:
-    """One row per message; what the whole run thought, called and used is on the last one.
+    """One row per message; the last one has the thoughts, calls and usage of the whole run.
 
-    A run that waits without a word leaves the message of its calls, which has no text: who comes
-    again sees what was done and what is asked.
+    A run that waits without text leaves the message of its calls, with empty text, so that returning
+    clients see what was done and asked.
     """
     spoken = ending.transcript.messages
     if ending.waits and not spoken and (asking := ending.transcript.asking) is not None:
@@ -175,8 +162,8 @@ def _messages(run: AgentRun, ending: RunOutcome) -> list[ChatMessage]:
     }
     if ending.interrupts:
         whole["interrupts"] = [
-            {"id": one.id, "reason": one.reason, "message": one.message, "tool_call_id": one.call_id}
-            for one in ending.interrupts
+            {"id": ask.id, "reason": ask.reason, "message": ask.message, "tool_call_id": ask.call_id}
+            for ask in ending.interrupts
         ]
     return [
         ChatMessage(

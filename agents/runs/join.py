@@ -1,4 +1,4 @@
-"""Coming to a thread late: all that a client needs to be where the others are."""
+"""Joining a thread late: bring a client to the current state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,13 +23,11 @@ from core.json_access import as_object, as_text
 
 @dataclass(frozen=True)
 class JoinPoint:
-    """Where a client stands that has read the prelude.
+    """The position of a client that has read the prelude.
 
     Args:
-        run_key: ``AgentRun.id`` of the thread's newest run.
-        run_id: the caller's id of it.
-        after: its last event that the prelude includes.
-        prelude: valid from the first event on; complete, if the run is over.
+        after: The last event that the prelude includes.
+        prelude: A valid beginning of a stream; complete if the run is over.
     """
 
     run_key: str
@@ -39,17 +37,13 @@ class JoinPoint:
 
 
 async def join(session: AsyncSession, principal: Principal, thread_id: str) -> JoinPoint:
-    """The thread's messages and state, and what of its newest run is open.
-
-    Raises:
-        SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
-    """
+    """The thread's messages and state, and what is open in its newest run."""
     thread = await threads.find_thread(session, principal, thread_id)
     run = None if thread is None else await newest_run(session, thread)
     if thread is None or run is None:
         raise SessionNotFound
     logged = await event_log.read_all(session, run.id)
-    # The log's word: the run may have ended since its row was read.
+    # By the log: the run may have ended since its row was read.
     is_live = logged[-1]["type"] not in event_log.TERMINAL_TYPES
     fold = await fold_thread(session, thread.id, until=run.id)
     for event in logged:
@@ -64,7 +58,7 @@ async def join(session: AsyncSession, principal: Principal, thread_id: str) -> J
 
 
 async def _open_outcome(session: AsyncSession, thread: ChatSession) -> JsonValue:
-    """How the run ended that the thread waits on; later ones may have been refused."""
+    """The outcome of the run that the thread waits on; later runs may have been rejected."""
     if thread.waiting_run_id is None:
         return None
     waiting = await session.get_one(AgentRun, thread.waiting_run_id)
@@ -75,7 +69,7 @@ async def _open_outcome(session: AsyncSession, thread: ChatSession) -> JsonValue
 async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | None:
     """The run that holds the thread, else the last that did."""
     if thread.active_run_id is not None:
-        # Whatever the clocks of the processes say that began this one and those before it.
+        # Independent of clock differences between processes.
         holder = await session.get(AgentRun, thread.active_run_id)
         if holder is not None:
             return holder
@@ -89,7 +83,7 @@ async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | N
 
 
 def open_events(logged: Sequence[WireEvent]) -> list[WireEvent]:
-    """The events of a log that opened what is still open, in their order."""
+    """The events that opened what is still open, in order."""
     still_open: dict[tuple[str, str], WireEvent] = {}
     for event in logged:
         kind = as_text(event.get("type"))
@@ -102,27 +96,16 @@ def open_events(logged: Sequence[WireEvent]) -> list[WireEvent]:
 
 
 def live_prelude(fold: MessageReducer, logged: Sequence[WireEvent], mapper: AguiEncoder) -> list[WireEvent]:
-    """What brings a client that has nothing to where a live run is.
-
-    Args:
-        fold: of the thread, this run's events included.
-        logged: this run's events so far.
-        mapper: of this run.
-    """
+    """Snapshot events for a client that joins a live run; ``fold`` includes the run's events."""
     return [logged[0], mapper.state(fold.state), mapper.messages(fold.all_messages), *open_events(logged)]
 
 
 def finished_prelude(
     fold: MessageReducer, logged: Sequence[WireEvent], mapper: AguiEncoder, waits_for: JsonValue = None
 ) -> list[WireEvent]:
-    """The thread as it stands after its last run, told as a run of its own.
+    """The thread after its last run, as a run of its own; ``fold`` includes the run's events.
 
-    Args:
-        fold: of the thread, this run's events included.
-        logged: this run's events.
-        mapper: of this run.
-        waits_for: the outcome of the run whose questions are open still; None where none are.
-            A run that ended in an error is told as a success then.
+    With ``waits_for``, the outcome of the run whose questions are open, a failed run appears as a success.
     """
     ending: dict[str, JsonValue] = dict(logged[-1])
     if ending["type"] != "RUN_FINISHED":
@@ -140,20 +123,17 @@ def finished_prelude(
 async def fold_thread(session: AsyncSession, session_key: str, *, until: str | None = None) -> MessageReducer:
     """The messages and the state of a thread after its runs.
 
-    Args:
-        session: a reading session.
-        session_key: ``ChatSession.id``.
-        until: the run (``AgentRun.id``) before which to end; its question is still included.
+    Stops before the run ``until`` (``AgentRun.id``), but includes its question.
     """
     fold = MessageReducer()
     query = select(ChatMessage).where(ChatMessage.session_id == session_key, ChatMessage.role == "user")
-    asked: dict[str, list[ChatMessage]] = {}
+    questions: dict[str, list[ChatMessage]] = {}
     for message in (await session.exec(query.order_by(col(ChatMessage.position)))).all():
-        asked.setdefault(message.run_id or "", []).append(message)
+        questions.setdefault(message.run_id or "", []).append(message)
     runs = select(AgentRun.id, AgentRun.run_id).where(AgentRun.session_id == session_key)
     in_order = runs.order_by(col(AgentRun.created_at), col(AgentRun.id))
     for key, run_id in (await session.exec(in_order)).all():
-        for message in asked.get(run_id, ()):
+        for message in questions.get(run_id, ()):
             fold.ask(message.message_id, message.content)
         if key == until:
             break

@@ -19,17 +19,7 @@ _COUNTED = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_pr
 
 
 async def write(session: AsyncSession, task_id: str, effects: Sequence[Effect], *, stored: int) -> int:
-    """Store what a journal learned, in the transaction of the events that tell it.
-
-    Args:
-        session: a writing session.
-        task_id: whose journal.
-        effects: new ones, and old ones in a new status.
-        stored: how many are stored already.
-
-    Returns:
-        How many are stored now.
-    """
+    """Store new effects and statuses, in the transaction of their events; returns the stored count."""
     rows = [
         {
             "task_id": task_id,
@@ -68,7 +58,7 @@ async def read(session: AsyncSession, task_id: str) -> list[Effect]:
 
 
 async def read_usage(session: AsyncSession, task_id: str) -> RunUsage:
-    """The tokens of all turns that a task's journal has, whose model is not named."""
+    """Tokens of all turns in a task's journal, without the model's name."""
     turns = select(RunEffect.outcome).where(RunEffect.task_id == task_id, col(RunEffect.key).startswith("turn:"))
     total: Counter[str] = Counter()
     is_estimated = False

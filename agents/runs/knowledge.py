@@ -1,4 +1,4 @@
-"""The agents' search: the same one as the test page, bound to what the caller may see."""
+"""The agents' search: the same as on the test page, limited to what the caller may see."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,37 +22,21 @@ from kb_service.visibility import UserViewer
 
 @dataclass(frozen=True)
 class RetrievalRecorder:
-    """Keeps the retrievals of one run.
-
-    Args:
-        database: where.
-        user_id: whose run it is.
-        run_key: of the run.
-    """
+    """Stores the retrievals of one run."""
 
     database: Database
     user_id: str
     run_key: str
 
     async def record(self, result: SearchResult) -> str:
-        """Keep a retrieval and give the id by which it can be looked at and replayed.
-
-        Raises:
-            DatabaseUnavailable: it could not be kept.
-        """
+        """Store a retrieval and return the id for inspecting and replaying it."""
         async with unit_of_work(self.database) as work:
             record = await retrieval_log.save(work, self.user_id, result, run_id=self.run_key)
         return record.id
 
 
 class KnowledgeBaseRetriever:
-    """Searches the knowledge bases of one run.
-
-    Args:
-        searcher: the product's search.
-        knowledge_bases: those that the caller passed the gate for.
-        recorder: keeps what was asked and found.
-    """
+    """Searches the knowledge bases of one run, already checked for the caller."""
 
     def __init__(
         self, searcher: Searcher, knowledge_bases: Sequence[KnowledgeBase], recorder: RetrievalRecorder
@@ -62,34 +46,21 @@ class KnowledgeBaseRetriever:
         self._recorder = recorder
 
     async def retrieve(self, query: str, *, top_k: int) -> RetrievedPassages:
-        """The best passages, best first, the id of this retrieval, and what it went on without.
-
-        Raises:
-            KnowledgeBaseNotFound: the run's owner may search none of them any more.
-            EmptyQuery: nothing to search for.
-            QueryTooLong: more characters than the limit.
-            VectorIndexUnavailable: the index did not answer.
-            EngineUnavailable: the encoder did not answer.
-            EmbeddingModelNotServed: none can be searched: the model is not there any more.
-            EmbeddingModelUnusable: none can be searched: the engine could not load the model.
-            EmbeddingsUnavailable: none can be searched: the endpoint gave no usable answer.
-            DatabaseUnavailable: the database did not answer.
-        """
         recorder, rows = self._recorder, self._knowledge_bases
         rows = await recheck_access(recorder.database, recorder.user_id, rows)
         request = self._searcher.resolve(rows, query, top_k=top_k)
         result = await self._searcher.search(UserViewer(recorder.user_id), rows, request)
         id_ = await self._recorder.record(result)
-        passages = tuple(_passage(found, id_) for found in result.passages)
-        missed = tuple(one.message for one in result.warnings if isinstance(one, UnsearchedWarning))
+        passages = tuple(_passage(passage, id_) for passage in result.passages)
+        missed = tuple(warning.message for warning in result.warnings if isinstance(warning, UnsearchedWarning))
         return RetrievedPassages(passages, id_, missed)
 
 
-def _passage(found: FoundPassage, retrieval_id: str) -> Passage:
+def _passage(passage: FoundPassage, retrieval_id: str) -> Passage:
     return replace(
-        to_passage(found.chunk, found.document_name, score=found.hit.score),
-        before=_joined(found.before),
-        after=_joined(found.after),
+        to_passage(passage.chunk, passage.document_name, score=passage.hit.score),
+        before=_joined(passage.before),
+        after=_joined(passage.after),
         retrieval_id=retrieval_id,
     )
 
@@ -99,13 +70,7 @@ def _joined(parts: Sequence[ContextPart]) -> str:
 
 
 def to_passage(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 0.0) -> Passage:
-    """The chunk as a passage, without hidden characters.
-
-    Args:
-        chunk: with its place in the document.
-        document_name: as its user knows it.
-        score: of the search that found it; 0 where nothing was searched.
-    """
+    """The chunk as a passage, without hidden characters; ``score`` is 0 if nothing was searched."""
     return Passage(
         chunk_id=chunk.id,
         document_id=chunk.document_id,
@@ -122,13 +87,7 @@ def to_passage(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 
 
 
 class KnowledgeBaseReader:
-    """Reads what searches of the same knowledge bases may show.
-
-    Args:
-        database: where documents and chunks are.
-        knowledge_bases: those that the caller passed the gate for.
-        user_id: the caller.
-    """
+    """Reads documents of the knowledge bases of one run, already checked for the caller."""
 
     def __init__(self, database: Database, knowledge_bases: Sequence[KnowledgeBase], user_id: str) -> None:
         self._database = database
@@ -136,36 +95,17 @@ class KnowledgeBaseReader:
         self._user_id = user_id
 
     async def read(self, document: str, *, start: int, end: int) -> DocumentSpan:
-        """A part of a document, by its id or its name.
-
-        Raises:
-            KnowledgeBaseNotFound: the caller may read none of them any more.
-            DocumentNotFound: no searchable document of these knowledge bases.
-            DatabaseUnavailable: the database did not answer.
-        """
+        """A part of a document, by its id or its name."""
         rows = await recheck_access(self._database, self._user_id, self._knowledge_bases)
-        shelf = ReadScope([row.id for row in rows], UserViewer(self._user_id))
+        scope = ReadScope([row.id for row in rows], UserViewer(self._user_id))
         async with self._database.reading() as session:
-            span = await chunks.read_span(session, shelf, document, start=start, end=end)
+            span = await chunks.read_span(session, scope, document, start=start, end=end)
         passages = tuple(to_passage(chunk, span.document.name) for chunk in span.chunks)
         return DocumentSpan(span.document.name, passages, span.length, tuple(span.namesakes))
 
 
 async def recheck_access(database: Database, owner_id: str, rows: Sequence[KnowledgeBase]) -> Sequence[KnowledgeBase]:
-    """Those of a run's knowledge bases that its owner may search at this moment, as they are now.
-
-    Args:
-        database: where they are.
-        owner_id: whose run it is.
-        rows: those that the run began with.
-
-    Raises:
-        KnowledgeBaseNotFound: none is left.
-        PermissionDenied: the owner may read none at all any more.
-        AccountDisabled: the owner is switched off.
-        InvalidToken: the owner is gone.
-        DatabaseUnavailable: the database did not answer.
-    """
+    """Current rows of a run's knowledge bases that its owner may still search."""
     async with database.reading() as session:
         owner = await principal_for_user(session, owner_id)
         owner.require(Permission.KB_VIEW)

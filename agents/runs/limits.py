@@ -18,7 +18,7 @@ def limits_from_settings(settings: Settings) -> RunLimits:
 
 @dataclass(frozen=True)
 class CurrentLimits:
-    """The limits at this moment; ``most_sessions`` per user is 0 for any number."""
+    """The limits at this moment; ``most_sessions`` per user is 0 for no limit."""
 
     limits: RunLimits
     most_sessions: int = 0
@@ -27,10 +27,7 @@ class CurrentLimits:
 class LimitsProvider:
     """The current limits of runs.
 
-    Args:
-        standing: holds as long as the process runs: the policies, and everything where there are
-            no live settings.
-        live: what administrators may change.
+    ``standing`` is fixed for the process: the policies, and everything if there are no live settings.
     """
 
     def __init__(self, standing: RunLimits, live: LiveSettings | None = None) -> None:
@@ -38,13 +35,11 @@ class LimitsProvider:
         self._live = live
 
     async def now(self) -> RunLimits:
-        """The limits at this moment."""
         if self._live is None:
             return self.standing
         return replace(limits_from_settings(await self._live.now()), policies=self.standing.policies)
 
     async def read(self, session: AsyncSession) -> CurrentLimits:
-        """The same in an open session, with the number of sessions."""
         if self._live is None:
             return CurrentLimits(self.standing)
         settings = await self._live.read(session)

@@ -1,4 +1,4 @@
-"""The planner: decides what a new run will be, from its request, its thread and its owner's account."""
+"""Planner of new runs, from the request, its thread and its owner's account."""
 
 import asyncio
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 from skills.store.catalog import CatalogCard
 
-# More at once would only delay each other, and the runs that are under way.
+# More would only delay each other and running runs.
 _STARTS_AT_ONCE = 4
 Probes = set[asyncio.Task[ProbeResult]]
 
 
 @dataclass(frozen=True)
 class RunLease:
-    """The process that drives a run, and for how many seconds without renewal."""
+    """The driving process, and the lease's seconds without renewal."""
 
     driver: str
     seconds: float
@@ -52,12 +52,9 @@ class RunLease:
 
 @dataclass(frozen=True)
 class RunResources:
-    """What a run works with, as it was read for it.
+    """Resources read for a run; None to read them when the run is built.
 
-    Args:
-        memory: the owner's choices; None to read them when the run is built, as with what follows.
-        skills: all that the owner's agents may use.
-        connections: to MCP servers.
+    ``skills`` are all that the owner's agents may use.
     """
 
     model: SelectedModel
@@ -70,16 +67,16 @@ class RunResources:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What was decided for a run before it starts.
+    """Decisions about a run before it starts.
 
     Args:
-        request: what is asked, with the policies, skills and connections in force; it is stored.
+        request: With the policies, skills and connections in force; it is stored.
         thread_key: ``ChatSession.id``; None for a thread that the run creates.
-        waits_for: the run whose answers the thread waited for when this was decided.
-        most_sessions: how many threads the owner may have; 0 for any number.
-        resume: the task that the run goes on with; None for another kind of run.
-        noop: set where there is nothing to do; the thread keeps waiting for what it waits for.
-        state: the shared state as the run that waited left it.
+        waits_for: The run whose answers the thread waited for at planning.
+        most_sessions: Threads that the owner may have; 0 for no limit.
+        resume: The task to continue, if any.
+        noop: Set if there is nothing to do; the thread keeps waiting.
+        state: The shared state that the waiting run left.
     """
 
     request: RunRequest
@@ -95,7 +92,7 @@ class RunPlan:
 
     @property
     def own_events(self) -> int:
-        """The number of the strategy's events that are replayed before anything is new."""
+        """The number of the strategy's events that are replayed before new ones."""
         return self.resume.own_events if self.resume else 0
 
     @property
@@ -107,12 +104,7 @@ class RunPlan:
 class Planner:
     """Plans runs, a few at a time.
 
-    Args:
-        mcp: None where runs use no MCP servers.
-        lease: what the runs start with.
-
-    Attributes:
-        slots: Taken while a run is planned, and while its start is written.
+    ``slots`` are held while a run is planned, and while its start is written.
     """
 
     def __init__(
@@ -126,11 +118,7 @@ class Planner:
         self.slots = asyncio.Semaphore(_STARTS_AT_ONCE)
 
     async def plan(self, principal: Principal, request: RunRequest, reject: RejectPolicy) -> RunPlan:
-        """Plan a run; plan it again once MCP servers that were never seen have listed their tools.
-
-        Raises:
-            AgentexError: as :meth:`RunService.start` says.
-        """
+        """Plan a run, and again once MCP servers without cached tools have listed them."""
         async with self.slots:
             plan, probes = await self._plan(principal, request, reject)
         if not probes:
@@ -159,7 +147,7 @@ class Planner:
                         session, principal, request, thread, current.limits
                     )
                 case Resume(waiting=waiting):
-                    # It works with what its task began with.
+                    # It keeps the resources of its task.
                     request = await self._with_policies(session, user_id, request)
                     model = await self._models.reopen(session, user_id, waiting.model)
                     resources = RunResources(model, current.limits)
@@ -218,7 +206,6 @@ class Planner:
 
 
 async def _state_after(session: AsyncSession, run_key: str) -> JsonValue:
-    """The shared state at the end of a run."""
     reducer = MessageReducer()
     for event in await event_log.read_all(session, run_key):
         reducer.observe(event)
@@ -226,22 +213,15 @@ async def _state_after(session: AsyncSession, run_key: str) -> JsonValue:
 
 
 def choose_agent_type(request: RunRequest, thread: ChatSession | None) -> str:
-    """The strategy of the request, else of its session, else the default.
-
-    Raises:
-        UnknownAgentType: there is none of this name.
-    """
+    """The strategy of the request, else of its session, else the default."""
     config = {} if thread is None else thread.config
     return require_known(request.options.agent_type or config.get("agent_type") or DEFAULT_AGENT_TYPE)
 
 
 def drop_unloadable_skills(request: RunRequest, config: dict[str, JsonValue]) -> RunRequest:
-    """The request without its chosen skills where ``load_skill`` is switched off.
+    """Drop the chosen skills if ``load_skill`` is switched off; skills named by id are then an error.
 
-    A slug at the beginning of a message is then just text, as where it names no skill.
-
-    Raises:
-        InvalidRunInput: skills are named by id, and ``load_skill`` is switched off.
+    A slug at the beginning of a message is then just text.
     """
     if not request.skills or request.tool_policies.get(load_skill.NAME) != "never":
         return request
@@ -258,12 +238,7 @@ def drop_unloadable_skills(request: RunRequest, config: dict[str, JsonValue]) ->
 async def choose_knowledge_bases(
     session: AsyncSession, principal: Principal, request: RunRequest, config: dict[str, JsonValue]
 ) -> Sequence[KnowledgeBase]:
-    """The knowledge bases of the request, else of the session, else all that the caller sees.
-
-    Raises:
-        KnowledgeBaseNotFound: one of them is not there for the caller.
-        PermissionDenied: the request names some, and the caller may view none.
-    """
+    """The knowledge bases of the request, else of the session, else all that the caller sees."""
     ids = request.options.knowledge_base_ids
     if Permission.KB_VIEW not in principal.permissions:
         if ids:
@@ -284,8 +259,7 @@ async def choose_model(
 ) -> SelectedModel:
     """The model of the request, else of the session, else the caller's default.
 
-    Raises:
-        InvalidRunInput: the caller may use no such model; the details list the usable ones.
+    The error for an unusable model lists the usable ones.
     """
     field, name = "forwardedProps.model_id", request.options.model_id
     if not name:
@@ -307,14 +281,9 @@ async def choose_connections(
     mcp: McpService | None,
     server: ServerPolicies,
 ) -> tuple[RunRequest, Sequence[ConnectionWithTools], Probes]:
-    """The request with its MCP connections and the tool policies in force now.
+    """The request with its MCP connections and the tool policies now in force.
 
-    Returns:
-        Also the connections, and the probes of servers that were never seen.
-
-    Raises:
-        McpConnectionNotFound: the request or its session names one that is not the caller's.
-        PermissionDenied: the caller may use none, or the account is limited to others.
+    Also returns the connections, and probes of servers without cached tools.
     """
     ids = _connection_ids(request, config)
     rows = await mcp_connections.list_rows(session, principal.user_id, ids)
@@ -339,7 +308,7 @@ async def choose_connections(
 
 
 def _connection_ids(request: RunRequest, config: dict[str, JsonValue]) -> list[str] | None:
-    """The ids of the request, else of the session, else None for all that the caller has."""
+    """The ids of the request, else of the session, else None for all of the caller's."""
     if request.options.mcp_connection_ids:
         return list(request.options.mcp_connection_ids)
     configured = config.get("mcp_connection_ids")

@@ -1,4 +1,4 @@
-"""Runs whose process is gone: taken up by another one, from where they stood."""
+"""Recovery of runs whose process is gone, by another process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,18 +27,14 @@ _REQUESTS = TypeAdapter(RunRequest)
 
 @dataclass(frozen=True)
 class RecoverableRun:
-    """A run with all that is needed to go on with it.
+    """A run with everything needed to continue it.
 
     Args:
-        run: now driven by who took it up.
-        request: what was asked when its task began.
-        knowledge_base_ids: those it searched.
-        past: the journal of its task.
-        logged: its own events so far.
-        own_events: the journal's count with the last of them.
-        answered: keys of finished tool calls whose result no event of the task has told yet.
-        model: that which answered when the run began.
-        before: what earlier runs of the task did and no message of theirs tells.
+        request: Of the task's first run.
+        own_events: The journal's count including the last event.
+        answered: Keys of finished tool calls whose result is in no event yet.
+        model: The model that answered at the start.
+        before: Work of the task's earlier runs that is in none of their messages.
     """
 
     run: StartedRun
@@ -53,25 +49,22 @@ class RecoverableRun:
 
     @property
     def had_skills(self) -> bool:
-        """Whether it works by skills, or a skill waits to be loaded, whatever became of them."""
+        """Whether it uses skills, or one waits to be loaded, even if they are gone now."""
         return any(effect.outcome.keys() & {"skill", "skill_note"} for effect in self.past)
 
 
 async def find_lost(session: AsyncSession) -> Sequence[str]:
-    """Keys of the runs whose driver gave no sign of life until its lease ended."""
+    """Keys of the running runs whose lease has expired."""
     now = await database_now(session)
     query = select(AgentRun.id).where(AgentRun.status == RunStatus.RUNNING.value, col(AgentRun.lease_until) < now)
     return (await session.exec(query)).all()
 
 
 async def acquire(work: UnitOfWork, run_key: str, *, driver: str, seconds: float) -> bool:
-    """Take the lease on a run that its driver lost, if it can be gone on with.
+    """Take over the lease of a lost run; False to close the run, or if another process was quicker.
 
-    Not one that was asked to stop, that is older than its journal, or that was taken up so often
-    that it may be what ends its drivers.
-
-    Returns:
-        False when it is to be closed, or another process was quicker.
+    Refuses a run that was asked to stop, is older than its journal, or was taken over so often that
+    it may be the cause of its drivers' end.
     """
     now = await database_now(work.session)
     statement = (
@@ -96,12 +89,12 @@ async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
     task = run if run.task_id == run.id else await session.get_one(AgentRun, run.task_id)
     request = _REQUESTS.validate_python(task.request["input"])
     if task is not run:
-        # Who answers with a key that may do less does not get by it what the task may do.
+        # A weaker API key that answers must not gain the task's permissions.
         answering = _REQUESTS.validate_python(run.request["input"])
         request = replace(request, lacking=(*request.lacking, *answering.lacking))
     past = await journal_store.read(session, run.task_id)
     logged = await event_log.read_all(session, run_key)
-    told = await task_logs.answered_call_ids(session, run)
+    answered = await task_logs.answered_call_ids(session, run)
     calls = {effect.key for effect in past if effect.status == "done" and effect.key.startswith("call:")}
     begun = await store.load_started(session, run, request)
     return RecoverableRun(
@@ -111,7 +104,7 @@ async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
         tuple(past),
         tuple(logged),
         run.own_events,
-        frozenset(key for key in calls if key.removeprefix("call:") not in told),
+        frozenset(key for key in calls if key.removeprefix("call:") not in answered),
         ModelRef(run.model_id, run.model),
         await task_logs.transcript_before(session, run),
     )

@@ -1,4 +1,4 @@
-"""What a thread waits for, and what a run that answers it makes of that."""
+"""Open interrupts of a thread, and the run that answers them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,14 +32,7 @@ _CALL = "call:"
 
 @dataclass(frozen=True)
 class OpenInterrupts:
-    """A task that waits on a thread.
-
-    Args:
-        run: the one that ended with it.
-        past: the journal of the task.
-        interrupts: what people are asked, by id.
-        client_calls: ids of calls that the caller's frontend makes.
-    """
+    """A task that waits on a thread: for people (``interrupts`` by id) or for its frontend."""
 
     run: AgentRun
     past: tuple[Effect, ...]
@@ -48,44 +41,34 @@ class OpenInterrupts:
 
     @property
     def model(self) -> ModelRef:
-        """That which answered until now."""
         return ModelRef(self.run.model_id, self.run.model)
 
 
 @dataclass(frozen=True)
 class Resume:
-    """A task with answers to all that it waited for.
+    """A task with answers to everything that it waited for.
 
-    Args:
-        waiting: the task.
-        changes: what the answers make of the task's journal.
-        own_events: the journal's count: events of the strategy that come again before new ones.
-        told: per interrupt id, the status and what was said.
+    ``changes`` are the answers as journal effects; ``own_events`` counts the strategy's repeated events.
     """
 
     waiting: OpenInterrupts
     changes: tuple[Effect, ...]
     own_events: int
-    told: dict[str, tuple[str, dict[str, JsonValue]]]
+    answered: dict[str, tuple[str, dict[str, JsonValue]]]
 
 
 @dataclass(frozen=True)
 class NoOp:
-    """There is nothing to go on with.
-
-    Args:
-        refused: why, if that is an error.
-        question: in whose language it is told.
-    """
+    """A run with nothing to do; ``refused`` makes it an error, in the language of ``question``."""
 
     refused: AgentexError | None = None
     question: str = ""
 
 
 class RejectPolicy(Enum):
-    """What becomes of a request that does not fit what its thread waits for.
+    """How a request that does not fit its thread's interrupts is rejected.
 
-    An error is raised. A run is one that ends in the error, and leaves all as it is.
+    Either by raising an error, or by a run that ends in the error and changes nothing else.
     """
 
     ERROR = "an error"
@@ -93,47 +76,45 @@ class RejectPolicy(Enum):
     RUN = "a run"
 
     def of_answers(self, refused: AgentexError) -> NoOp:
-        """Answers that can't be used."""
         if self is RejectPolicy.ERROR:
             raise refused
         return NoOp(refused)
 
     def of_question(self, refused: AgentexError) -> NoOp:
-        """A question where answers are waited for."""
         if self is not RejectPolicy.RUN:
             raise refused
         return NoOp(refused)
 
 
 async def find_open_interrupts(session: AsyncSession, thread: ChatSession | None) -> OpenInterrupts | None:
-    """What a thread waits for, if it waits."""
+    """The open interrupts of a thread, if it waits."""
     if thread is None or thread.waiting_run_id is None:
         return None
     run = await session.get(AgentRun, thread.waiting_run_id)
     if run is None:
         return None
     past = tuple(await journal_store.read(session, run.task_id))
-    asked = select(RunInterrupt).where(RunInterrupt.run_id == run.id, RunInterrupt.status == "open")
-    interrupts = {row.id: row for row in (await session.exec(asked)).all()}
+    open_rows = select(RunInterrupt).where(RunInterrupt.run_id == run.id, RunInterrupt.status == "open")
+    interrupts = {row.id: row for row in (await session.exec(open_rows)).all()}
     asked_calls = {row.call_id for row in interrupts.values()}
-    held = [e.key.removeprefix(_CALL) for e in past if e.status == "waiting"]
-    return OpenInterrupts(run, past, interrupts, tuple(c for c in held if c not in asked_calls))
+    waiting_calls = [e.key.removeprefix(_CALL) for e in past if e.status == "waiting"]
+    return OpenInterrupts(run, past, interrupts, tuple(c for c in waiting_calls if c not in asked_calls))
 
 
 async def decide(
     session: AsyncSession, thread: ChatSession | None, request: RunRequest, refusal: RejectPolicy
 ) -> Resume | NoOp | None:
-    """What a request means for what its thread waits for.
+    """Decide how a request relates to its thread's open interrupts.
 
     Returns:
-        None for a question of its own; what waited for a frontend is then given up.
+        None for a new question; calls that waited for a frontend are then given up.
 
     Raises:
-        InterruptsOpen: it neither answers nor cancels what people are asked, and ``refusal`` makes
-            that an error, as it may do with what follows.
-        InterruptNotOpen: it answers what nobody asks.
-        InterruptAnswered: it answers again, otherwise.
-        InterruptAnswerInvalid: an answer does not fit its question.
+        InterruptsOpen: It neither answers nor cancels the open questions. This and the errors
+            below are raised only if ``refusal`` says so.
+        InterruptNotOpen: It answers an interrupt that is not open.
+        InterruptAnswered: It gives a different answer to an answered interrupt.
+        InterruptAnswerInvalid: An answer does not fit its question.
     """
     waiting = await find_open_interrupts(session, thread)
     if waiting is None:
@@ -156,10 +137,10 @@ async def decide(
 async def _late(
     session: AsyncSession, thread: ChatSession | None, answers: Sequence[InterruptAnswer]
 ) -> AgentexError | None:
-    """What is wrong with answers to what is open no more; said before in the same way, nothing."""
-    asked = await _asked(session, thread, [answer.interrupt_id for answer in answers])
+    """The fault of answers to closed interrupts; repeating the same answer is no fault."""
+    rows = await _interrupts_of(session, thread, [answer.interrupt_id for answer in answers])
     for answer in answers:
-        row = asked.get(answer.interrupt_id)
+        row = rows.get(answer.interrupt_id)
         if answer.status == "cancelled":
             continue
         if row is None or row.status == "open":
@@ -169,10 +150,9 @@ async def _late(
     return None
 
 
-async def _asked(
+async def _interrupts_of(
     session: AsyncSession, thread: ChatSession | None, interrupt_ids: Sequence[str]
 ) -> dict[str, RunInterrupt]:
-    """What runs of the thread asked people, of these ids."""
     if thread is None:
         return {}
     query = (
@@ -186,14 +166,14 @@ async def _asked(
 def _said_by_message(
     waiting: OpenInterrupts, results: dict[str, ToolMessage], answers: Sequence[InterruptAnswer]
 ) -> list[InterruptAnswer]:
-    """Tool messages that answer a question to a person (seed 001), as answers."""
+    """Tool messages that answer a question (docs/reference/ag-ui-endpoint.md, section "Human in the loop")."""
     answered = {answer.interrupt_id for answer in answers}
-    said: list[InterruptAnswer] = []
+    found_answers: list[InterruptAnswer] = []
     for row in waiting.interrupts.values():
         message = results.get(row.call_id)
         if message is not None and row.id not in answered:
-            said.append(InterruptAnswer(row.id, "resolved", message.value))
-    return said
+            found_answers.append(InterruptAnswer(row.id, "resolved", message.value))
+    return found_answers
 
 
 async def _continue(
@@ -201,7 +181,7 @@ async def _continue(
 ) -> Resume:
     now = await database_now(session)
     made: dict[str, ApprovalResult] = {}
-    told: dict[str, tuple[str, dict[str, JsonValue]]] = {}
+    new_answers: dict[str, tuple[str, dict[str, JsonValue]]] = {}
     for answer in answers:
         row = waiting.interrupts.get(answer.interrupt_id)
         if row is None:
@@ -211,25 +191,25 @@ async def _continue(
         if answer.status == "resolved" and row.expires_at < now:
             raise InterruptNotOpen(interrupt_id=answer.interrupt_id, error="expired: cancel it")
         made[row.call_id] = _answered(row, answer)
-        told[row.id] = (answer.status, {"payload": answer.payload})
-    missing = sorted(waiting.interrupts.keys() - told.keys())
+        new_answers[row.id] = (answer.status, {"payload": answer.payload})
+    missing = sorted(waiting.interrupts.keys() - new_answers.keys())
     if missing:
         raise InterruptsOpen(interrupts=missing)
     for call_id in waiting.client_calls:
         made[call_id] = ApprovalResult("done", content=_result_of(call_id, waiting, results))
     journal = _answered_journal(waiting, made)
-    return Resume(waiting, tuple(journal.drain_changes()), journal.own_events_left, told)
+    return Resume(waiting, tuple(journal.drain_changes()), journal.own_events_left, new_answers)
 
 
 def _result_of(call_id: str, waiting: OpenInterrupts, results: dict[str, ToolMessage]) -> str:
-    """What the caller's frontend says of its call; never nothing, which would be no result."""
+    """The frontend's result of a call; never empty, which would mean no result."""
     message = results.get(call_id)
     if message is None:
         return NO_RESULT
     if not message.error:
         return truncate_output(message.text)
-    held = next(effect for effect in waiting.past if effect.key == _CALL + call_id)
-    failed = f"The tool {as_text(held.outcome.get('name'))} failed: {message.error}"
+    waiting_effect = next(effect for effect in waiting.past if effect.key == _CALL + call_id)
+    failed = f"The tool {as_text(waiting_effect.outcome.get('name'))} failed: {message.error}"
     return truncate_output(f"{failed}\n{message.text}".rstrip())
 
 
@@ -243,14 +223,13 @@ def _answered(row: RunInterrupt, answer: InterruptAnswer) -> ApprovalResult:
 
 
 def _answered_journal(waiting: OpenInterrupts, answers: dict[str, ApprovalResult]) -> Journal:
-    """The journal of the task with the answers, by call id, in it."""
     journal = Journal(waiting.run.task_id, waiting.past, own_events=waiting.run.own_events)
     for call_id, answered in answers.items():
         outcome: dict[str, JsonValue] = {"content": answered.content, "ran": True}
         if answered.status == "approved":
-            held = journal.find(_CALL + call_id)
-            kept = {"skill": held.outcome["skill"]} if held and "skill" in held.outcome else {}
-            outcome = {"arguments": answered.arguments, **kept}
+            effect = journal.find(_CALL + call_id)
+            skill_state = {"skill": effect.outcome["skill"]} if effect and "skill" in effect.outcome else {}
+            outcome = {"arguments": answered.arguments, **skill_state}
         elif answered.content == DECLINED:
             outcome["ran"] = False
         journal.answer(_CALL + call_id, outcome, answered.status)
@@ -258,19 +237,14 @@ def _answered_journal(waiting: OpenInterrupts, answers: dict[str, ApprovalResult
 
 
 async def apply(work: UnitOfWork, continuation: Resume) -> None:
-    """Write the answers down, in the transaction that takes the thread for the run that goes on.
-
-    Args:
-        work: the transaction.
-        continuation: what was decided.
-    """
+    """Store the answers, in the transaction that takes the thread for the new run."""
     waiting = continuation.waiting
     stored = len(waiting.past)
     await journal_store.write(work.session, waiting.run.task_id, continuation.changes, stored=stored)
-    for interrupt_id, (status, said) in continuation.told.items():
+    for interrupt_id, (status, answer_json) in continuation.answered.items():
         answer = (
             update(RunInterrupt)
             .where(col(RunInterrupt.id) == interrupt_id, col(RunInterrupt.status) == "open")
-            .values(status=status, answer=said, answered_at=utc_now())
+            .values(status=status, answer=answer_json, answered_at=utc_now())
         )
         await work.session.exec(answer)

@@ -36,11 +36,9 @@ _STOP_POLL_SECONDS = 0.02
 
 
 class RunService:
-    """Runs that live apart from the requests that asked for them.
+    """Runs that are independent of the requests that started them.
 
-    Args:
-        subscribers: of all runs, in this process.
-        checks: whether every stream is checked as it goes out; faults are logged.
+    With ``checks``, outgoing streams are verified and faults logged.
     """
 
     def __init__(
@@ -66,39 +64,32 @@ class RunService:
         """Start a run; it goes on whether or not anybody follows it.
 
         Args:
-            principal: who runs it.
-            request: a question, or answers to interrupts.
-            reject: what becomes of a request that does not fit the thread's open interrupts.
+            request: A question, or answers to interrupts.
+            reject: How to reject a request that does not fit the thread's open interrupts.
 
         Returns:
             The key by which it is followed.
 
         Raises:
-            UnknownAgentType: no such strategy.
-            InvalidRunInput: an option that can't be met.
-            KnowledgeBaseNotFound, McpConnectionNotFound: not there for the caller.
-            ModelNotFound, InvalidLink: the model of the task, or an image, is gone.
-            PermissionDenied: it names what the caller may not look at.
-            SessionNotFound: the thread is somebody else's.
-            RunIdTaken: the run id was used before.
-            ThreadBusy: another run holds the thread.
-            SessionArchived: the thread is in the archive.
-            SessionsFull: the caller may have no more threads.
-            InterruptsOpen: the thread waits for answers, and this gives none.
-            InterruptNotOpen, InterruptAnswered, InterruptAnswerInvalid: an answer can't be used.
-            ShuttingDown: this process takes no new runs.
+            RunIdTaken: The run id was used before.
+            ThreadBusy: Another run holds the thread.
+            SessionArchived: The thread is archived.
+            SessionsFull: The caller may have no more threads.
+            InterruptsOpen: The thread waits for answers, and this gives none.
+            InterruptNotOpen, InterruptAnswered, InterruptAnswerInvalid: An answer can't be used.
+            ShuttingDown: This process takes no new runs.
         """
         if self._is_draining:
             raise ShuttingDown
         plan = await self._planner.plan(principal, request, reject)
         async with self._planner.slots:
             if self._is_draining:
-                # Draining began meanwhile: planning may wait for MCP servers.
+                # Draining may have begun while planning waited for MCP servers.
                 raise ShuttingDown
             try:
                 run = await self._start(principal, plan)
             except IntegrityError:
-                # The run's id is taken, or another request made the thread or the run just now.
+                # The run id is taken, or another request just created the thread or run.
                 run = await self._start(principal, plan, recheck=True)
         self._spawn(run, lambda: self._builder.build(run, plan))
         return run.key
@@ -116,7 +107,6 @@ class RunService:
         return run
 
     def _spawn(self, run: StartedRun, prepare: Callable[[], Awaitable[PreparedRun]]) -> None:
-        """Drive a started run in a task of its own."""
         task = asyncio.create_task(self._prepare_and_drive(run, prepare))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -133,10 +123,10 @@ class RunService:
                 await driver.hand_over()
             await driver.drive()
         except DatabaseUnavailable as error:
-            # It is recovered when its lease ends, here or elsewhere.
+            # It is recovered when its lease expires.
             log.warning("run.abandoned", run_id=run.run_id, why=type(error).__name__)
         except AgentexError as error:
-            # What it needs is gone, such as its owner's account; aborting it says so in the log.
+            # A requirement such as the owner's account is gone; the abort logs it.
             await self._abort_own(run.key, error)
         # The edge of the run: nobody awaits it, and its subscribers wait for a terminal event.
         except Exception as error:
@@ -147,7 +137,7 @@ class RunService:
             self._subscribers.release(run.key)
 
     async def _prepare(self, run: StartedRun, prepare: Callable[[], Awaitable[PreparedRun]]) -> PreparedRun | None:
-        """Prepare a run; None where it was stopped before that was done."""
+        """Prepare a run; None if it was stopped before that was done."""
         preparing = asyncio.ensure_future(prepare())
 
         async def give_up() -> None:
@@ -168,12 +158,7 @@ class RunService:
         return check_stream(self._database, run_key, after, followed) if self._checks else followed
 
     async def find(self, principal: Principal, run_id: str, *, after: int = 0) -> str:
-        """The key by which one of the caller's runs is followed from an event on.
-
-        Raises:
-            RunNotFound: the caller has none of this id.
-            InvalidCursor: the run has no such event.
-        """
+        """The key for following one of the caller's runs after an event."""
         async with self._database.reading() as session:
             run = await store.get(session, principal, run_id)
         if after > run.last_seq:
@@ -181,11 +166,7 @@ class RunService:
         return run.id
 
     async def join(self, principal: Principal, thread_id: str) -> JoinPoint:
-        """What a late client needs first; the rest is read with ``follow``.
-
-        Raises:
-            SessionNotFound: the caller has no such thread, or nothing was ever asked on it.
-        """
+        """The prelude for a late client, which then reads on with ``follow``."""
         async with self._database.reading() as session:
             joined = await join.join(session, principal, thread_id)
         if self._checks:
@@ -193,14 +174,7 @@ class RunService:
         return joined
 
     async def stop(self, principal: Principal, run_id: str) -> bool:
-        """Stop one of the caller's runs within two seconds, wherever it is driven.
-
-        Returns:
-            True when it was stopped by this; False when it was over already.
-
-        Raises:
-            RunNotFound: the caller has none of this id.
-        """
+        """Stop one of the caller's runs within two seconds, wherever it is driven; False if it was over."""
         clock = asyncio.get_running_loop()
         deadline = clock.time() + _STOP_SECONDS
         async with unit_of_work(self._database) as work:
@@ -218,21 +192,21 @@ class RunService:
             if run.status != RunStatus.RUNNING:
                 return run.status == RunStatus.CANCELLED
             await asyncio.sleep(_STOP_POLL_SECONDS)
-        # Its driver does not answer: its log is closed here, and its later writes are refused.
+        # The driver does not respond: close the log here; its later writes are rejected.
         if await self._abort(run.id, None, if_lost=False):
             return True
-        # It answered in the end, or was deleted.
+        # The driver ended it after all, or it was deleted.
         async with self._database.reading() as session:
             run = await store.get(session, principal, run_id)
         return run.status == RunStatus.CANCELLED
 
     async def recover_lost(self) -> int:
-        """Go on with runs whose process is gone, or abort them; returns their number."""
+        """Recover or abort runs whose process is gone; returns their number."""
         if self._is_draining:
             return 0
         async with self._database.reading() as session:
             lost = await recovery.find_lost(session)
-        # Not this process's own: if it was suspended, its heartbeat was, too.
+        # Not this process's own runs: if it was suspended, so was its heartbeat.
         foreign = [run_key for run_key in lost if not self._subscribers.is_open(run_key)]
         count = 0
         for run_key in foreign:
@@ -268,13 +242,12 @@ class RunService:
         return True
 
     async def _abort_own(self, run_key: str, failure: AgentexError | None) -> bool:
-        """Abort a run, unless another process drives it by now."""
         return await self._abort(run_key, failure, if_lost=False, driver=self._context.name)
 
     async def _abort(
         self, run_key: str, failure: AgentexError | None, *, if_lost: bool, driver: str | None = None
     ) -> bool:
-        """Abort a run from outside of its driver; without a failure it was stopped."""
+        """Abort a run from outside its driver; without a failure it was stopped."""
         async with unit_of_work(self._database) as work:
             closed = await finish.abort(work, run_key, failure, if_lost=if_lost, driver=driver)
         if closed:
@@ -301,6 +274,5 @@ class RunService:
 
 
 def _unreadable(run_key: str, error: Exception) -> RunLost:
-    """The failure of a run that another version wrote in a form that this one can't read."""
     log.warning("run.unreadable", run_key=run_key, error=type(error).__name__)
     return RunLost()

@@ -1,4 +1,4 @@
-"""Delete a session while a run may hold it: the run is stopped first."""
+"""Deletion of a session, whose run is stopped first."""
 
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -12,22 +12,14 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import RunNotFound
 from core.errors.conflicts import ThreadBusy
 
-# Another run may begin each time the one before it was stopped.
+# A new run may start each time one was stopped.
 _ATTEMPTS = 5
 
 
 async def delete_session(database: Database, runs: RunService, principal: Principal, session_id: str) -> None:
     """Stop the run that holds one of the caller's sessions, then delete the session.
 
-    Args:
-        database: where it is.
-        runs: what stops its run, wherever that is driven.
-        principal: whose session.
-        session_id: its id or its thread id.
-
-    Raises:
-        SessionNotFound: the caller has none of this id.
-        ThreadBusy: run after run began on it.
+    Accepts session and thread ids. Raises ``ThreadBusy`` if new runs keep starting on it.
     """
     for _ in range(_ATTEMPTS):
         async with database.reading() as session:
@@ -37,7 +29,7 @@ async def delete_session(database: Database, runs: RunService, principal: Princi
             try:
                 await runs.stop(principal, run_id)
             except RunNotFound:
-                # Somebody else deleted the session with its run meanwhile.
+                # Another request deleted the session and its run.
                 continue
         try:
             async with unit_of_work(database) as work:
@@ -49,6 +41,5 @@ async def delete_session(database: Database, runs: RunService, principal: Princi
 
 
 async def _active_run(session: AsyncSession, row: ChatSession) -> str | None:
-    """The caller's id of the run that holds a session."""
     query = select(AgentRun.run_id).where(AgentRun.id == row.active_run_id)
     return (await session.exec(query)).first()

@@ -1,4 +1,4 @@
-"""The rows of a run that begins or lives; ``endings`` has those of its end."""
+"""Rows of starting and running runs; ``finish`` has those of their end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from core.errors.conflicts import RunIdTaken, ThreadBusy
 from core.errors.requests import InvalidRunInput
 
 _HISTORY = 40
-# Variables of one statement; each database has a limit.
+# Variables per statement, below the limits of all databases.
 _AT_ONCE = 500
 _REQUESTS = TypeAdapter(RunRequest)
 _FOREIGN_ID = "the last one has the id of another message of this thread"
@@ -38,14 +38,9 @@ class StartedRun:
 
     Args:
         key: ``AgentRun.id``.
-        task_id: of the run whose journal it goes on with; its own if it began one.
-        owner_id: whose it is.
-        run_id: the caller's id of it.
+        task_id: The run whose journal it continues; itself if it began the task.
         session_key: ``ChatSession.id``.
-        thread_id: the id by which the caller named the thread.
-        agent_type: which strategy.
-        driver: whose lease it is.
-        history: earlier messages of the thread, oldest first.
+        thread_id: The caller's name of the thread.
     """
 
     key: str
@@ -63,17 +58,13 @@ async def start(work: UnitOfWork, principal: Principal, plan: RunPlan, *, rechec
     """Write the run, take its thread and store the new user messages.
 
     Args:
-        recheck: look up the thread and the run's id again, which may have changed since planning.
+        recheck: Read the thread and the run's id again, which may have changed since planning.
 
     Raises:
-        RunIdTaken: the caller used this run id before.
-        ThreadBusy: another run holds the thread, or it was deleted while it was answered.
-        SessionArchived: its owner put it into the archive.
-        SessionNotFound: the thread is somebody else's session.
-        InvalidRunInput: the question has the id of another message.
-        InvalidLink: an image of the question is gone.
-        SessionsFull: its owner may have no more threads.
-        IntegrityError: another request made the same run or thread at this moment.
+        ThreadBusy: Another run holds the thread, or it was deleted meanwhile.
+        InvalidRunInput: The question has the id of another message.
+        InvalidLink: An image of the question is gone.
+        IntegrityError: Another request created the same run or thread at this moment.
     """
     session, request = work.session, plan.request
     thread_key = plan.thread_key
@@ -81,12 +72,12 @@ async def start(work: UnitOfWork, principal: Principal, plan: RunPlan, *, rechec
         thread_key = await _find_thread_again(session, principal, request)
     if thread_key is None:
         if plan.resume is not None or plan.waits_for is not None:
-            # Deleted since planning: nothing waits for these answers any more.
+            # Deleted since planning: nothing waits for these answers now.
             raise ThreadBusy
         return await _start_thread(work, principal, plan)
     run = _draft_run(principal, thread_key, plan)
     await _add_run(work, run, plan)
-    # Before the history is read: until then another run may still be writing it.
+    # Before reading the history, which another run may still be writing until then.
     changes: dict[str, Value] = {"title": title_unless_set(request)}
     if plan.noop is None:
         # The open interrupts are answered or given up.
@@ -105,7 +96,7 @@ async def start(work: UnitOfWork, principal: Principal, plan: RunPlan, *, rechec
 
 
 async def _find_thread_again(session: AsyncSession, principal: Principal, request: RunRequest) -> str | None:
-    """The thread of a request, whose run id must be free."""
+    """The thread of a request; the run id must be unused."""
     query = select(AgentRun.id).where(AgentRun.owner_id == principal.user_id, AgentRun.run_id == request.run_id)
     if (await session.exec(query)).first() is not None:
         raise RunIdTaken(run_id=request.run_id)
@@ -114,7 +105,7 @@ async def _find_thread_again(session: AsyncSession, principal: Principal, reques
 
 
 async def _start_thread(work: UnitOfWork, principal: Principal, plan: RunPlan) -> StartedRun:
-    """Start a run on a new thread: nobody else knows it, so nothing has to be read."""
+    """Start a run on a new thread, which nobody else knows, so nothing has to be read."""
     request = plan.request
     await check_quota(work.session, principal.user_id, most=plan.most_sessions)
     messages = request.messages
@@ -161,13 +152,7 @@ async def _add_run(work: UnitOfWork, run: AgentRun, plan: RunPlan) -> None:
 
 
 async def load_started(session: AsyncSession, run: AgentRun, request: RunRequest) -> StartedRun:
-    """A run that began before, as it was then.
-
-    Args:
-        session: a reading session.
-        run: its row.
-        request: what was asked when its task began.
-    """
+    """A run as it was started; ``request`` is that of its task."""
     history = await _read_history(session, run.session_id, request)
     return _started(run, request.thread_id, history.before)
 
@@ -200,48 +185,40 @@ def _row(message: UserMessage, run: AgentRun, position: int = 0) -> ChatMessage:
 
 
 async def _use_images(session: AsyncSession, run: AgentRun, messages: Sequence[UserMessage]) -> None:
-    """Give the messages' images to the thread, with which they go.
-
-    Raises:
-        InvalidLink: one of them is no more.
-    """
+    """Assign the messages' images to the thread, which deletes them with itself."""
     ids = {image.id for message in messages for image in message.images}
     if not ids:
         return
-    found = await attachments.get_many(session, run.owner_id, ids)
-    if len(found) < len(ids):
+    images = await attachments.get_many(session, run.owner_id, ids)
+    if len(images) < len(ids):
         raise InvalidLink(reason="forged")
-    await attachments.assign_to_session(session, list(found.values()), run.session_id)
+    await attachments.assign_to_session(session, list(images.values()), run.session_id)
 
 
 @dataclass(frozen=True)
 class _History:
-    """What stands before the question, and which of the caller's messages are new."""
+    """Messages before the question, and the caller's messages that are new."""
 
     before: tuple[ModelMessage, ...]
     new: tuple[UserMessage, ...]
 
 
 async def _read_history(session: AsyncSession, session_key: str, request: RunRequest) -> _History:
-    """The server's own record; of the caller's messages it lacks it takes the user's.
-
-    Raises:
-        InvalidRunInput: the question has the id of another message.
-    """
+    """The stored history, completed by the caller's user messages that it lacks."""
     *earlier, question = request.messages
     query = select(ChatMessage).where(ChatMessage.session_id == session_key)
     asked_before = (await session.exec(query.where(col(ChatMessage.message_id) == question.id))).first()
     if asked_before is not None:
         if (asked_before.role, asked_before.content) != ("user", question.text):
             raise InvalidRunInput(field="messages", error=_FOREIGN_ID)
-        # Asked again: what came of it before is not what it follows on.
+        # A repeated question does not follow its own earlier answer.
         query = query.where(col(ChatMessage.position) < asked_before.position)
-    # A message without text holds only calls, which are of no use to a model without their turn.
+    # Messages without text hold only calls, useless to a model without their turn.
     query = query.where(col(ChatMessage.content) != "")
     newest_first = query.order_by(col(ChatMessage.position).desc()).limit(_HISTORY)
     rows = (await session.exec(newest_first)).all()[::-1]
-    known = await _known_ids(session, session_key, earlier)
-    added = [message for message in earlier if message.id not in known]
+    known_ids = await _known_ids(session, session_key, earlier)
+    added = [message for message in earlier if message.id not in known_ids]
     before = [
         ModelMessage("user" if row.role == "user" else "assistant", row.content)
         for row in rows
@@ -253,7 +230,7 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
 
 
 async def _known_ids(session: AsyncSession, session_key: str, messages: Sequence[UserMessage]) -> set[str]:
-    """Which of the messages are stored already; clients send all of a thread or none."""
+    """Ids that are stored already; clients send all of a thread or nothing."""
     if not messages:
         return set()
     ids = select(ChatMessage.message_id).where(ChatMessage.session_id == session_key)
@@ -263,31 +240,23 @@ async def _known_ids(session: AsyncSession, session_key: str, messages: Sequence
 
 
 async def get(session: AsyncSession, principal: Principal, run_id: str) -> AgentRun:
-    """Load one of the caller's runs by the caller's id of it.
-
-    Raises:
-        RunNotFound: the caller has none of this id.
-    """
+    """Load one of the caller's runs by the caller's id."""
     query = select(AgentRun).where(AgentRun.owner_id == principal.user_id, AgentRun.run_id == run_id)
-    found = (await session.exec(query)).first()
-    if found is None:
+    run = (await session.exec(query)).first()
+    if run is None:
         raise RunNotFound
-    return found
+    return run
 
 
 async def is_read(session: AsyncSession, run_key: str, *, up_to: int) -> bool:
-    """Whether nothing follows a sequence number any more: the run is over, or deleted."""
+    """Whether a run has no more events after a sequence number: it is over or deleted."""
     query = select(AgentRun.status, AgentRun.last_seq).where(AgentRun.id == run_key)
     row = (await session.exec(query)).first()
     return row is None or (row[0] != RunStatus.RUNNING and row[1] <= up_to)
 
 
 async def request_stop(work: UnitOfWork, run_key: str) -> bool:
-    """Ask whoever drives the run to stop it.
-
-    Returns:
-        False when it is over already.
-    """
+    """Ask the run's driver to stop it; False if it is already over."""
     statement = (
         update(AgentRun)
         .where(col(AgentRun.id) == run_key, col(AgentRun.status) == RunStatus.RUNNING.value)
@@ -297,7 +266,7 @@ async def request_stop(work: UnitOfWork, run_key: str) -> bool:
 
 
 async def renew(work: UnitOfWork, run_keys: Sequence[str], *, driver: str, seconds: float) -> None:
-    """Keep the leases on those of some runs that still are this driver's and not over."""
+    """Renew the leases of those runs that are active and still this driver's."""
     until = await database_now(work.session) + timedelta(seconds=seconds)
     for start in range(0, len(run_keys), _AT_ONCE):
         statement = (
@@ -314,7 +283,7 @@ async def renew(work: UnitOfWork, run_keys: Sequence[str], *, driver: str, secon
 
 
 async def release(work: UnitOfWork, run: StartedRun) -> None:
-    """Give the lease back before its end, so that another process takes the run up at once."""
+    """Give up the lease early, so that another process takes over at once."""
     statement = (
         update(AgentRun)
         .where(
@@ -324,7 +293,7 @@ async def release(work: UnitOfWork, run: StartedRun) -> None:
         )
         .values(
             lease_until=await database_now(work.session) - timedelta(seconds=1),
-            # It was not lost: this does not count as a sign that it ends its drivers.
+            # Not lost: this must not count as a takeover.
             takeovers=AgentRun.takeovers - 1,
         )
     )

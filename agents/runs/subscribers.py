@@ -1,4 +1,4 @@
-"""Readers of this process that follow runs, and the sources they get events from."""
+"""Readers that follow runs in this process, and their sources of events."""
 
 import asyncio
 from collections import deque
@@ -20,7 +20,7 @@ from core.logging import get_logger
 log = get_logger(__name__)
 
 _BUFFERED_EVENTS = 512
-# How often runs that other processes drive are looked up in SQL; live events make it a fallback.
+# SQL polling of runs that other processes drive; a fallback if there are live events.
 _LOOK_SECONDS = 0.5
 _LOOK_BESIDE_SECONDS = 2.0
 _SILENT_SECONDS = 5.0
@@ -29,12 +29,12 @@ _RUNS_PER_LOOK = 500
 
 
 class EventBuffer:
-    """The newest events of one run, as far as this process has seen them.
+    """The newest events of one run that this process has seen.
 
     Attributes:
         last_seq: Number of the newest known event, 0 for none.
         is_live: Whether the run is driven here, so that every event is published at once.
-        invalidations: Counts the occasions to read the log itself.
+        invalidations: Number of requests to read the log itself.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class EventBuffer:
         self.last_seq = max(self.last_seq, last_seq)
 
     def close(self) -> None:
-        """Expect no more: the run is not driven here any more."""
+        """Expect no more events: the run is no longer driven here."""
         self.is_live = False
         self.invalidate()
 
@@ -60,19 +60,18 @@ class EventBuffer:
         if not new:
             return
         if new[0].seq > self.last_seq + 1:
-            # A gap: whoever needs the events in between reads them from the log.
+            # A gap: readers get the missing events from the log.
             self._entries.clear()
         self._entries.extend(new)
         self.last_seq = new[-1].seq
         self._wake()
 
     def invalidate(self) -> None:
-        """Make every reader look into the log."""
         self.invalidations += 1
         self._wake()
 
     def entries_after(self, after: int) -> list[LogEntry] | None:
-        """The events after a number; None when some of them are in the log only."""
+        """The events after a number; None if the log must be read."""
         if after >= self.last_seq:
             return []
         if not self._entries or self._entries[0].seq > after + 1:
@@ -80,7 +79,7 @@ class EventBuffer:
         return list(islice(self._entries, after + 1 - self._entries[0].seq, None))
 
     async def wait_for_change(self, seconds: float) -> bool:
-        """Wait for the next event or invalidation; False when it did not come in time."""
+        """Wait for the next event or invalidation; False on timeout."""
         # Thousands wait here: an event plus a timeout would take more memory than this future.
         clock = asyncio.get_running_loop()
         waiting: asyncio.Future[bool] = clock.create_future()
@@ -103,24 +102,23 @@ def _answer(waiting: asyncio.Future[bool], outcome: bool) -> None:
 
 
 class LogCursor:
-    """One reader's position in a run's log: new events come from memory, old ones from SQL."""
+    """A reader's position in a run's log: new events come from memory, old ones from SQL."""
 
     def __init__(self, database: Database, run_key: str, buffer: EventBuffer, after: int) -> None:
         self._database = database
         self._run_key = run_key
         self._buffer = buffer
         self._after = after
-        # A run that is driven here publishes everything: there is nothing to look for in SQL.
+        # A run driven here publishes everything; SQL has nothing more.
         self._looked = buffer.invalidations if buffer.is_live else None
         self.is_over = False
 
     @property
     def is_behind(self) -> bool:
-        """Whether there is something to read or to look up."""
         return self._buffer.last_seq > self._after or self._looked != self._buffer.invalidations
 
     async def read(self) -> list[LogEntry]:
-        """The next events, empty when there are none now; sets ``is_over`` after the last."""
+        """The next events, empty if there are none now; sets ``is_over`` after the last."""
         entries = self._buffer.entries_after(self._after)
         if entries is None or (not entries and self._looked != self._buffer.invalidations):
             entries = await self._look()
@@ -148,17 +146,17 @@ class LogCursor:
 class Subscribers:
     """The events of runs for any number of readers.
 
-    Runs that are driven here publish their events directly. Those of runs that other processes
-    drive come through Redis, if configured, or from one SQL query for all of them.
+    Runs driven here publish their events directly. Events of other processes' runs come through Redis,
+    if configured, or from one SQL query for all of them.
 
     Args:
-        broadcaster: connects the processes; None where there is only one.
+        broadcaster: Connects the processes; None if there is only one.
     """
 
     def __init__(self, database: Database, broadcaster: EventBroadcaster | None = None) -> None:
         self._database = database
         self._broadcaster = broadcaster
-        # Kept alive by their readers and by the drivers of this process.
+        # Weak: kept alive by readers and by drivers of this process.
         self._buffers: WeakValueDictionary[str, EventBuffer] = WeakValueDictionary()
         self._live: dict[str, EventBuffer] = {}
         self._looking: asyncio.Task[None] | None = None
@@ -167,16 +165,15 @@ class Subscribers:
         self._is_closed = False
 
     def open(self, run_key: str, *, last_seq: int = 0) -> None:
-        """Announce that a run is driven here: its events after a number will be published."""
+        """Start publishing: a run is driven here, with events after ``last_seq``."""
         buffer = self._live[run_key] = self._buffers.setdefault(run_key, EventBuffer())
         buffer.open(last_seq)
 
     def is_open(self, run_key: str) -> bool:
-        """Whether a run is driven here, or about to be."""
         return run_key in self._live
 
     def release(self, run_key: str) -> None:
-        """Announce that a run is not driven here any more."""
+        """Stop publishing: a run is no longer driven here."""
         if (buffer := self._live.pop(run_key, None)) is not None:
             buffer.close()
 
@@ -192,8 +189,8 @@ class Subscribers:
     async def follow(self, run_key: str, *, after: int = 0) -> AsyncGenerator[list[LogEntry]]:
         """The log of a run after a sequence number, to its terminal event.
 
-        Yields an empty list when nothing happened for a while, so that the reader can check its
-        connection. Ends early when the run is deleted or handed over to another process.
+        Yields an empty list if nothing happens for a while, so that the reader can check its connection.
+        Ends early if the run is deleted or handed over to another process.
         """
         buffer = self._buffers.setdefault(run_key, EventBuffer())
         cursor = LogCursor(self._database, run_key, buffer, after)
@@ -202,7 +199,7 @@ class Subscribers:
                 yield entries
                 continue
             if self._is_closed:
-                # Another process writes the rest: the reader follows it there.
+                # Another process writes the rest: the reader must reconnect.
                 return
             if not buffer.is_live:
                 await self._watch(run_key)
@@ -210,7 +207,7 @@ class Subscribers:
                 yield []
 
     async def close(self) -> None:
-        """End the readers once they are up to date, and the tasks beside them."""
+        """End the readers once they are up to date, and the background tasks."""
         self._is_closed = True
         for buffer in list(self._buffers.values()):
             buffer.invalidate()
@@ -223,7 +220,7 @@ class Subscribers:
             await self._broadcaster.close()
 
     async def _watch(self, run_key: str) -> None:
-        """Make sure that events of a run that is driven elsewhere arrive."""
+        """Make events of a run that is driven elsewhere arrive."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
         if self._broadcaster is None:
@@ -248,7 +245,7 @@ class Subscribers:
             buffer.add(entries)
 
     async def _look(self) -> None:
-        """Look up all followed runs that are driven elsewhere, as long as there are any."""
+        """Poll all followed runs that are driven elsewhere, until there are none."""
         while self._elsewhere():
             is_helped = self._broadcaster is not None and self._broadcaster.is_receiving
             await asyncio.sleep(_LOOK_BESIDE_SECONDS if is_helped else _LOOK_SECONDS)
@@ -257,7 +254,7 @@ class Subscribers:
             except DatabaseUnavailable:
                 continue
             except Exception:
-                # Whatever it is, the next look must come: readers depend on it.
+                # Polling must go on: readers depend on it.
                 log.exception("run_events.look_crashed")
 
     async def _look_once(self, buffers: Mapping[str, EventBuffer]) -> None:

@@ -1,4 +1,4 @@
-"""What the logs of a task's runs tell together: a task that waited goes on in a run of its own."""
+"""Logs of a task's runs: a task that waited goes on in another run."""
 
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -10,7 +10,7 @@ from agents.models import AgentRun, ChatMessage
 
 
 async def answered_call_ids(session: AsyncSession, run: AgentRun) -> set[str]:
-    """Ids of the calls of a run's task whose result some event tells."""
+    """Ids of a task's calls whose result is in an event."""
     return {
         str(event["toolCallId"])
         for key, _ in await _runs_of(session, run)
@@ -20,7 +20,7 @@ async def answered_call_ids(session: AsyncSession, run: AgentRun) -> set[str]:
 
 
 async def transcript_before(session: AsyncSession, run: AgentRun) -> Transcript:
-    """What earlier runs of a run's task did and no message of theirs tells."""
+    """Work of a task's earlier runs that is in none of their messages."""
     transcript = Transcript()
     is_told = False
     for key, run_id in await _runs_before(session, run):
@@ -35,22 +35,21 @@ async def transcript_before(session: AsyncSession, run: AgentRun) -> Transcript:
 
 
 async def logs_before(session: AsyncSession, run: AgentRun) -> list[list[WireEvent]]:
-    """The logs of the earlier runs of a run's task, in order."""
+    """The logs of a task's earlier runs, in order."""
     return [await event_log.read_all(session, key) for key, _ in await _runs_before(session, run)]
 
 
 async def _runs_before(session: AsyncSession, run: AgentRun) -> list[tuple[str, str]]:
     if run.task_id in {"", run.id}:
-        # Most runs began their task themselves; those of old versions know none.
+        # Most runs began their task; runs of old versions have no task.
         return []
     runs = await _runs_of(session, run)
     return runs[: runs.index((run.id, run.run_id))]
 
 
 async def _runs_of(session: AsyncSession, run: AgentRun) -> list[tuple[str, str]]:
-    """Keys and ids of the runs of a run's task, in the order in which they began."""
     query = select(AgentRun.id, AgentRun.run_id).where(
-        # A task stays on its thread, and the task alone has no index.
+        # By thread, because a task has no index.
         AgentRun.session_id == run.session_id,
         AgentRun.task_id == run.task_id,
     )
@@ -59,8 +58,8 @@ async def _runs_of(session: AsyncSession, run: AgentRun) -> list[tuple[str, str]
 
 
 async def _has_spoken(session: AsyncSession, session_key: str, run_id: str) -> bool:
-    """Whether a run left a message; of old versions, one that only asked left none."""
-    said = select(ChatMessage.id).where(
+    """Whether a run left a message; runs of old versions that only asked left none."""
+    answers = select(ChatMessage.id).where(
         ChatMessage.session_id == session_key, ChatMessage.run_id == run_id, ChatMessage.role == "assistant"
     )
-    return (await session.exec(said)).first() is not None
+    return (await session.exec(answers)).first() is not None

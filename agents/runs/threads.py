@@ -1,4 +1,4 @@
-"""The thread of a run: found, made, and taken by one run at a time."""
+"""The thread of a run, held by one run at a time."""
 
 from sqlalchemy import ColumnElement, func, or_, update
 from sqlmodel import col, select
@@ -16,11 +16,7 @@ Value = str | None | ColumnElement[str]
 
 
 async def find_thread(session: AsyncSession, principal: Principal, thread_id: str) -> ChatSession | None:
-    """The caller's session of this thread id or session id, if there is one.
-
-    Raises:
-        SessionNotFound: it is the id of somebody else's session.
-    """
+    """The caller's session of this thread id or session id; None if it is unused."""
     query = select(ChatSession).where(
         or_(
             (col(ChatSession.owner_id) == principal.user_id) & (col(ChatSession.thread_id) == thread_id),
@@ -35,7 +31,7 @@ async def find_thread(session: AsyncSession, principal: Principal, thread_id: st
 
 
 def draft_thread(principal: Principal, request: RunRequest) -> ChatSession:
-    """The row of a thread that begins with a request, titled by its first question."""
+    """A new thread's row, titled by its first question."""
     return ChatSession(
         id=new_id(), owner_id=principal.user_id, thread_id=request.thread_id, title=_first_title(request)
     )
@@ -44,12 +40,7 @@ def draft_thread(principal: Principal, request: RunRequest) -> ChatSession:
 async def take_thread(
     session: AsyncSession, session_key: str, run_key: str, *, waits_for: str | None, changes: dict[str, Value]
 ) -> None:
-    """Take it as it was when the request was looked at: waiting for the same, if for anything.
-
-    Raises:
-        SessionArchived: its owner put it into the archive.
-        ThreadBusy: another run holds it, or it waits for another one by now.
-    """
+    """Take the thread if it is free, not archived, and waits for the same run as at planning."""
     same = col(ChatSession.waiting_run_id)
     statement = (
         update(ChatSession)
@@ -67,13 +58,13 @@ async def take_thread(
 
 
 def title_unless_set(request: RunRequest) -> ColumnElement[str]:
-    """The thread's title, where it has none one made of the first question.
+    """The thread's title, or else one made of the first question.
 
-    It is decided by the row itself: its owner may have named it since it was read.
+    Decided in SQL: the owner may have set a title since the row was read.
     """
     return func.coalesce(func.nullif(col(ChatSession.title), ""), _first_title(request))
 
 
 def _first_title(request: RunRequest) -> str:
-    said = (message.text for message in request.messages)
-    return next((made for text in said if (made := make_title(text))), "")
+    texts = (message.text for message in request.messages)
+    return next((made for text in texts if (made := make_title(text))), "")

@@ -31,25 +31,17 @@ REFLECTING = ("reflexion", "worker")
 
 
 def require_known(agent_type: object) -> str:
-    """The agent type, if there is one of that name.
-
-    Raises:
-        UnknownAgentType: No strategy of that name; the details list the known ones.
-    """
+    """The agent type if it exists; the error's details list the known types."""
     if not isinstance(agent_type, str) or agent_type not in STRATEGIES:
         raise UnknownAgentType(agent_type=str(agent_type)[:100], known=sorted(STRATEGIES))
     return agent_type
 
 
 def start_strategy(agent_type: str, context: RunContext) -> StrategyRun:
-    """A run of the agent type; it begins when its events are read.
-
-    Raises:
-        UnknownAgentType: No strategy of that name.
-    """
+    """A run of the agent type, which starts when its events are read."""
     return StrategyRun(STRATEGIES[require_known(agent_type)](context), agent_type)
 
 
 def start_noop(context: RunContext, refused: AgentexError | None) -> StrategyRun:
-    """A run that has nothing to do, and ends in an error if one is given."""
+    """A run that does nothing and ends, in an error if given."""
     return StrategyRun(NoOpStrategy(context, refused))

@@ -25,11 +25,9 @@ from core.json_access import as_list, as_object, as_text, parse
 
 @dataclass(frozen=True, slots=True)
 class PassageGrade:
-    """The verdict on the evidence so far.
+    """A judgement of the evidence.
 
-    Attributes:
-        relevant: Numbers of the passages worth answering from.
-        next_query: What to search for next; empty when the evidence suffices.
+    ``relevant`` are passage numbers; ``next_query`` is empty if the evidence suffices.
     """
 
     relevant: tuple[int, ...]
@@ -37,7 +35,7 @@ class PassageGrade:
 
 
 def grade_by_terms(question: str, passages_text: str) -> PassageGrade:
-    """The grade without a language model: which terms of the question the passages cover."""
+    """Grade without a language model, by the question's terms that the passages cover."""
     passages = read_passages(passages_text) or []
     quotation = quote_passages(question, passages)
     missing = surface_text(quotation.missing)
@@ -46,7 +44,7 @@ def grade_by_terms(question: str, passages_text: str) -> PassageGrade:
 
 
 def read_grade(answer: str, numbers: Sequence[int]) -> PassageGrade:
-    """The grade in a model's answer; if it can't be read, every passage is kept as sufficient."""
+    """The grade in a model's answer; if unreadable, all passages are kept as sufficient."""
     everything = PassageGrade(tuple(numbers))
     try:
         verdict = as_object(parse(answer[answer.index("{") : answer.rindex("}") + 1]))
@@ -54,8 +52,8 @@ def read_grade(answer: str, numbers: Sequence[int]) -> PassageGrade:
         return everything
     if not isinstance(verdict.get("relevant"), list):
         return everything
-    named = as_list(verdict["relevant"])
-    relevant = tuple(number for number in numbers if number in named)
+    listed = as_list(verdict["relevant"])
+    relevant = tuple(number for number in numbers if number in listed)
     is_sufficient = verdict.get("sufficient") is not False
     return PassageGrade(relevant, "" if is_sufficient else as_text(verdict.get("query")).strip())
 
@@ -81,11 +79,11 @@ class Widen(Event):
 
 
 class Answer(Event):
-    """Enough is known, or no more is to be had."""
+    """Enough is known, or there is nothing more to find."""
 
 
 class AgenticRag(CitedAnswerStrategy):
-    """One run; a model that refuses tools is given the passages directly."""
+    """One run; a model without tool calling gets the passages directly."""
 
     purpose = "A question that passages of the user's documents answer, with citations; small talk."
 
@@ -98,45 +96,39 @@ class AgenticRag(CitedAnswerStrategy):
         self._skill_rounds: list[ModelMessage] = []
         self._queries: list[str] = []
         self._next_query = ""
-        self._kept: int | None = None
+        self._relevant_count: int | None = None
 
     def initial_event(self) -> RunEvent:
-        """The caller's state with room for what this run finds."""
         return self.initial_state()
 
     def progress(self) -> dict[str, JsonValue]:
-        """What was searched for, and how many of the passages were kept; None before grading."""
+        """Queries and the number of relevant passages, None before grading."""
         queries = list[JsonValue](self._queries)
-        return {**super().progress(), "queries": queries, "kept": self._kept}
+        return {**super().progress(), "queries": queries, "kept": self._relevant_count}
 
     @step
     async def decide(self, event: StartEvent) -> Retrieve | Answer | CheckCitations | StopEvent:
-        """Whether and what to retrieve."""
         return await self.run_step("decide", self._decide)
 
     @step
     async def retrieve(self, event: Retrieve) -> Judge | Answer | StopEvent:
-        """Run the calls."""
         return await self.run_step("retrieve", self._retrieve)
 
     @step
     async def grade(self, event: Judge) -> Rewrite | Widen | Answer | StopEvent:
-        """Judge what came back."""
         return await self.run_step("grade", self._grade)
 
     @step
     async def rewrite(self, event: Rewrite) -> Retrieve | StopEvent:
-        """Search once more, in other words."""
         return await self.run_step("rewrite", self._rewrite)
 
     @step
     async def widen(self, event: Widen) -> Retrieve | StopEvent:
-        """Search once more, with fewer words and for more passages."""
+        """Search with fewer words and for more passages."""
         return await self.run_step("widen", self._widen)
 
     @step
     async def answer(self, event: Answer) -> CheckCitations | StopEvent:
-        """Write the answer."""
         return await self.run_step("answer", self._answer)
 
     async def _decide(self) -> Retrieve | Answer | CheckCitations:
@@ -160,7 +152,7 @@ class AgenticRag(CitedAnswerStrategy):
         return Retrieve()
 
     def _offers_skills(self) -> bool:
-        """Whether the model may load skills; kept, so that a run taken up goes the same way."""
+        """Whether the model may load skills; fixed, so that a replay goes the same way."""
         if self.context.model.is_extractive:
             return False
         past = self.context.journal.read(_OFFERS)
@@ -169,7 +161,7 @@ class AgenticRag(CitedAnswerStrategy):
         return past.outcome["skills"] is True
 
     async def _turn_with_skills(self) -> Turn | None:
-        """The model's turn, once it has loaded the skills that it wants and looked into them."""
+        """The model's turn after it has loaded and read skills."""
         system = DECIDE if self.can_search else NO_SOURCES
         while True:
             messages = [*self.conversation(system), *self._skill_rounds]
@@ -196,21 +188,21 @@ class AgenticRag(CitedAnswerStrategy):
         if not self._queries and not self._exchange and self.can_search:
             # Every call was unusable: the question itself is the best query left.
             await self._run([self.announce_search(self.standalone)])
-        # What was only read on in, and not searched for, is not judged.
+        # Passages that were only read, not searched for, are not graded.
         is_judged = bool(self._queries and self.evidence.numbers())
         return Judge() if is_judged and not self.budget.is_over() else Answer()
 
     async def _grade(self) -> Rewrite | Widen | Answer:
         grade = await self._judge()
         self.evidence.grade(grade.relevant)
-        self._kept = len(self.evidence.numbers(relevant_only=True))
+        self._relevant_count = len(self.evidence.numbers(relevant_only=True))
         self.emit(StateDelta((PatchOperation("add", "/evidence", self.evidence.to_json()),)))
         if len(self._queries) + self._is_wide >= self.context.limits.max_searches:
             return Answer()
         self._next_query = grade.next_query
         is_new = bool(grade.next_query) and grade.next_query not in self._queries
         is_widened = not grade.relevant and not self._is_wide
-        # Asked last: an answer that lacks nothing was not cut short.
+        # Checked last: a complete answer was not cut short.
         if not (is_widened or is_new) or self.budget.is_over():
             return Answer()
         return Widen() if is_widened else Rewrite()
@@ -235,12 +227,11 @@ class AgenticRag(CitedAnswerStrategy):
         return CheckCitations()
 
     async def _ask(self, messages: list[ModelMessage]) -> str:
-        """A turn nobody sees."""
         turn = await self.ask_model_in_time(messages, (), voice="unheard")
         return "" if turn is None else turn.text
 
     def _findings(self) -> list[ModelMessage]:
-        """What the tools gave, for the answer: a tool's message, or the user's if refused."""
+        """The tools' output, as tool messages, or user messages if the endpoint refuses tools."""
         if not self._queries:
             return self._exchange
         if not self.uses_tools:

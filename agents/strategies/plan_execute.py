@@ -1,4 +1,4 @@
-"""Plan-and-execute: plan, carry out each step, change the plan where needed, put it together."""
+"""Plan-and-execute: plan, execute each step, replan where needed, synthesise the results."""
 
 import json
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ _LONGEST_TASK = 1000
 
 
 def _step(value: object) -> object:
-    """Models write a step as its sentence alone, too."""
+    """Accept a step given as its sentence alone, as models write it."""
     return {"task": value} if isinstance(value, str) else value
 
 
@@ -60,12 +60,7 @@ class StepOutcome(BaseModel):
 
 @dataclass(slots=True)
 class PlanStep:
-    """One step.
-
-    Attributes:
-        result: What came of it, with the numbers of its passages.
-        query: Searched for first, where the task alone found nothing.
-    """
+    """One step of a plan; ``query`` is searched first, after the task alone found nothing."""
 
     task: str
     status: StepStatus = "pending"
@@ -73,17 +68,14 @@ class PlanStep:
     query: str = ""
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The step as the shared state shows it."""
         return {"task": self.task, "status": self.status, "result": self.result}
 
 
 @dataclass(slots=True)
 class Plan:
-    """The plan and how far it got.
+    """The plan and its progress.
 
-    Attributes:
-        source: Who made it; ``rules`` when the model gave none that can be read.
-        revision: 1 for the first plan, one more with each change.
+    ``source`` is ``rules`` if the model gave no readable plan; ``revision`` counts changes from 1.
     """
 
     source: PlanSource = ""
@@ -92,18 +84,16 @@ class Plan:
 
     @property
     def next_index(self) -> int | None:
-        """The first step that waits."""
-        waiting = (place for place, one in enumerate(self.steps) if one.status == "pending")
+        waiting = (place for place, planned in enumerate(self.steps) if planned.status == "pending")
         return next(waiting, None)
 
     def replace_rest(self, steps: list[PlanStep]) -> None:
-        """Drop what waits and put other steps in its place."""
-        self.steps = [one for one in self.steps if one.status != "pending"] + steps
+        self.steps = [planned for planned in self.steps if planned.status != "pending"] + steps
         self.revision += 1
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The plan as the shared state shows it."""
-        return {"source": self.source, "revision": self.revision, "steps": [one.to_json() for one in self.steps]}
+        steps: list[JsonValue] = [planned.to_json() for planned in self.steps]
+        return {"source": self.source, "revision": self.revision, "steps": steps}
 
 
 class Execute(Event):
@@ -127,16 +117,14 @@ class PlanExecute(CitedAnswerStrategy):
         super().__init__(context)
         self._plan = Plan()
         self._parts: dict[str, AnswerPart] = {}
-        # What the offline model said itself at the end of the last step.
-        self._said = ""
+        # The offline model's text at the end of the last step.
+        self._only_answer = ""
 
     def initial_event(self) -> RunEvent:
-        """The caller's state with room for the plan and what is found."""
         return self.initial_state(plan=self._plan.to_json())
 
     def progress(self) -> dict[str, JsonValue]:
-        """How many steps the plan has, and how many of them are over."""
-        statuses = [one.status for one in self._plan.steps]
+        statuses = [planned.status for planned in self._plan.steps]
         steps: dict[str, JsonValue] = {
             "done": statuses.count("done"),
             "failed": statuses.count("failed"),
@@ -146,22 +134,18 @@ class PlanExecute(CitedAnswerStrategy):
 
     @step
     async def plan(self, event: StartEvent) -> Execute | Synthesise | StopEvent:
-        """Make the plan."""
         return await self.run_step("plan", self._make_plan)
 
     @step
     async def execute(self, event: Execute) -> Execute | Replan | Synthesise | StopEvent:
-        """Carry out the step that is next."""
         return await self.run_step("execute", self._execute)
 
     @step
     async def replan(self, event: Replan) -> Execute | Synthesise | StopEvent:
-        """Change what remains of the plan."""
         return await self.run_step("replan", self._replan)
 
     @step
     async def synthesise(self, event: Synthesise) -> CheckCitations | StopEvent:
-        """Put the results together into one answer."""
         return await self.run_step("synthesise", self._synthesise)
 
     async def _make_plan(self) -> Execute | Synthesise:
@@ -174,10 +158,10 @@ class PlanExecute(CitedAnswerStrategy):
             system = PLAN.format(most=limits.max_plan_steps, tools=names)
             drafted = await ask_structured(self, self.equipped(self.conversation(system)), DraftedPlan)
             if drafted is not None:
-                tasks = [one.task for one in drafted.value.steps]
+                tasks = [planned.task for planned in drafted.value.steps]
                 plan.source = "repaired" if drafted.is_repaired else "model"
             elif len(tasks) == 1:
-                # The rules found nothing to take apart: a follow-up has to stand alone at least.
+                # The rules found no parts; a follow-up must at least stand alone.
                 tasks = [self.standalone]
         self._put_in_force(tasks)
         return self._next()
@@ -221,20 +205,20 @@ class PlanExecute(CitedAnswerStrategy):
         self.emit(StateDelta((PatchOperation("replace", f"/plan/steps/{index}", value),)))
 
     async def _carry_out(self, current: PlanStep) -> StepOutcome:
-        told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
+        plan_text = delimited("plan", json.dumps(self._plan_json(), ensure_ascii=False))
         images = self.context.vision.images
-        task = ModelMessage("user", f"{current.task}\n\n{told}", images=images)
+        task = ModelMessage("user", f"{current.task}\n\n{plan_text}", images=images)
         messages = [ModelMessage("system", EXECUTE), task]
         worked = await run_subtask(self, messages, voice="silent", lookup=current.task)
         outcome = _outcome(worked)
         self.emit_thought(outcome.result)
         return outcome
 
-    def _told_plan(self) -> dict[str, object]:
+    def _plan_json(self) -> dict[str, object]:
         return {"question": self.context.question, **self._plan.to_json()}
 
     async def _quote_for(self, current: PlanStep) -> StepOutcome:
-        """A step of the offline model: done when something can be quoted for it."""
+        """Execute a step with the offline model: done if something can be quoted."""
         if current.query:
             self.start_subtask(current.query)
             acted = await self.run_tool_calls(self.search_turn(current.query))
@@ -244,16 +228,16 @@ class PlanExecute(CitedAnswerStrategy):
             past = self.past() if len(self._plan.steps) == 1 else []
             task = [*past, ModelMessage("user", current.task)]
             worked = await run_subtask(self, task, voice="silent", lookup=current.task)
-            self._said = worked.text
-        is_told = not worked.passages or is_command(current.task)
-        if is_told and worked.failed == 0:
+            self._only_answer = worked.text
+        is_direct = not worked.passages or is_command(current.task)
+        if is_direct and worked.failed == 0:
             # Nothing had to be looked up, or a tool was called by its name.
             return StepOutcome(outcome="done", result=worked.text or "-")
         quotes = quote_passages(current.task, worked.passages).quotes
         part = AnswerPart(current.task, worked.passages)
         self._parts = {**self._parts, part.task: part}
         if current.query and quotes:
-            self._said = ""
+            self._only_answer = ""
         result = "\n".join(f"{quote.text} [{quote.number}]" for quote in quotes)
         return StepOutcome(outcome="done" if quotes else "failed", result=result or "-")
 
@@ -263,48 +247,48 @@ class PlanExecute(CitedAnswerStrategy):
             self._show_plan()
             return self._next()
         most = self.context.limits.max_plan_steps
-        told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
+        plan_text = delimited("plan", json.dumps(self._plan_json(), ensure_ascii=False))
         system = REPLAN.format(most=most)
-        asked = [ModelMessage("system", system), ModelMessage("user", f"{self.context.question}\n\n{told}")]
-        drafted = await ask_structured(self, asked, DraftedRest)
-        # A change that can't be read changes nothing.
+        messages = [ModelMessage("system", system), ModelMessage("user", f"{self.context.question}\n\n{plan_text}")]
+        drafted = await ask_structured(self, messages, DraftedRest)
+        # An unreadable change is ignored.
         if drafted is not None:
-            self._put_in_force([one.task for one in drafted.value.steps])
+            self._put_in_force([planned.task for planned in drafted.value.steps])
         return self._next()
 
     def _waiting(self) -> list[PlanStep]:
-        return [one for one in self._plan.steps if one.status == "pending"]
+        return [planned for planned in self._plan.steps if planned.status == "pending"]
 
     def _retried(self) -> list[PlanStep]:
-        """The step that just failed once more, searched for with the words of the whole question."""
-        failed = [one for one in self._plan.steps if one.status == "failed"][-1:]
+        """The step that just failed, again, with the words of the whole question."""
+        failed = [planned for planned in self._plan.steps if planned.status == "failed"][-1:]
         query = surface_text(content_terms(self.standalone))
         return [
-            PlanStep(one.task, query=query)
-            for one in failed
-            if self.can_search and not is_command(one.task) and not one.query and query != one.task
+            PlanStep(planned.task, query=query)
+            for planned in failed
+            if self.can_search and not is_command(planned.task) and not planned.query and query != planned.task
         ]
 
     async def _synthesise(self) -> CheckCitations:
-        for index, one in enumerate(self._plan.steps):
-            if one.status == "pending":
-                one.status = "skipped"
+        for index, planned in enumerate(self._plan.steps):
+            if planned.status == "pending":
+                planned.status = "skipped"
                 self._show_step(index)
         if self.context.model.is_extractive:
-            is_whole = len(self._parts) <= 1 and self._said
+            is_whole = len(self._parts) <= 1 and self._only_answer
             parts = [*self._parts.values()]
-            text = self._said if is_whole else answer_parts(self.context.question, parts)
+            text = self._only_answer if is_whole else answer_parts(self.context.question, parts)
             self.answer_turn = self.emit_answer(text)
             return CheckCitations()
-        told = delimited("steps", json.dumps(self._told_plan()["steps"], ensure_ascii=False))
+        plan_text = delimited("steps", json.dumps(self._plan_json()["steps"], ensure_ascii=False))
         passages = delimited("passages", self.passages())
-        findings = ModelMessage("user", f"{told}\n\n{passages}")
+        findings = ModelMessage("user", f"{plan_text}\n\n{passages}")
         self.answer_turn = await self.answer_now([*self.conversation(SYNTHESISE), findings])
         return CheckCitations()
 
 
 def _outcome(worked: SubtaskResult) -> StepOutcome:
-    """What a step came to; a model that does not keep to the format is taken at its word."""
+    """A step's outcome; output that ignores the format counts as the result."""
     if not worked.text:
         return StepOutcome(outcome="failed", result="The step came to no result.")
     try:

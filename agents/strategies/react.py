@@ -16,19 +16,19 @@ class Act(Event):
 
 
 class Observe(Event):
-    """Their results are there."""
+    """Their results arrived."""
 
 
 class Think(Event):
-    """More is to be thought about."""
+    """The model should go on thinking."""
 
 
 class Answer(Event):
-    """A budget is used up: no more but the answer."""
+    """A budget is used up: only the answer is left."""
 
 
 class React(CitedAnswerStrategy):
-    """One run: what each call gave decides about the next one."""
+    """One run; each call's output decides about the next."""
 
     purpose = "A task that takes tools one after another, where each result decides what comes next."
 
@@ -37,27 +37,22 @@ class React(CitedAnswerStrategy):
         self._exchange: list[ModelMessage] = []
 
     def initial_event(self) -> RunEvent:
-        """The caller's state with room for what this run finds."""
         return self.initial_state()
 
     @step
     async def think(self, event: StartEvent | Think) -> Act | Answer | CheckCitations | StopEvent:
-        """What to do next, or the answer."""
         return await self.run_step("think", self._think)
 
     @step
     async def act(self, event: Act) -> Observe | StopEvent:
-        """Run the calls."""
         return await self.run_step("act", self._act)
 
     @step
     async def observe(self, event: Observe) -> Think | Answer | StopEvent:
-        """Take in what came back, and whether the run may go on."""
         return await self.run_step("observe", self._observe)
 
     @step
     async def answer(self, event: Answer) -> CheckCitations | StopEvent:
-        """Answer from what is there."""
         return await self.run_step("answer", self._answer)
 
     async def _think(self) -> Act | Answer | CheckCitations:

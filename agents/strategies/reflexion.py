@@ -42,13 +42,7 @@ class AttemptVerdict(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ScoredAttempt:
-    """One attempt and what was found of it.
-
-    Attributes:
-        draft: The answer that was attempted.
-        score: From 0 to 1.
-        problems: What is missing or wrong.
-    """
+    """One evaluated attempt; ``score`` is from 0 to 1."""
 
     draft: str
     score: float
@@ -56,40 +50,34 @@ class ScoredAttempt:
     problems: tuple[str, ...] = ()
 
     def to_json(self, number: int) -> dict[str, JsonValue]:
-        """The attempt as the shared state shows it, without its text."""
         return {"number": number, "score": round(self.score, 2), "passed": self.passed, "problems": list(self.problems)}
 
 
 def best_attempt(trials: list[ScoredAttempt]) -> int | None:
-    """The place of the best attempt that came to a draft, the later one of equals."""
+    """The index of the best attempt with a draft, the latest of equals."""
     places = [place for place, trial in enumerate(trials) if trial.draft]
     return max(places, key=lambda place: (trials[place].score, place), default=None)
 
 
 def score_draft(draft: str, evidence: Evidence, verdict: AttemptVerdict | None) -> ScoredAttempt:
-    """An attempt with what the model says of it and what its citations show.
+    """Score an attempt by the model's verdict and by its citations.
 
-    Citations that do not hold cost points whatever the model says, and such an attempt does not
-    pass; a verdict that can't be read leaves it to them alone.
-
-    Args:
-        draft: the attempt's answer.
-        evidence: what its marks may name.
-        verdict: the model's; None when it can't be read.
+    Bad citations cost points and fail the attempt, whatever the model says. Without a readable verdict
+    (None), they alone decide.
     """
     invalid = check_citations(draft, evidence).invalid_numbers
     faults = [_fault(claim) for claim in unsupported_claims(draft, evidence)]
     if invalid and not faults:
         faults = [f"No passage has the number {number}." for number in invalid]
-    said = [] if verdict is None else [problem.strip() for problem in verdict.problems]
+    reported = [] if verdict is None else [problem.strip() for problem in verdict.problems]
     score = _UNJUDGED if verdict is None else verdict.score
     passed = not faults and (verdict is None or verdict.passed)
-    problems = [problem[:_LONGEST_PROBLEM] for problem in [*said, *faults] if problem]
+    problems = [problem[:_LONGEST_PROBLEM] for problem in [*reported, *faults] if problem]
     return ScoredAttempt(draft, max(0.0, score - _PENALTY * len(faults)), passed, tuple(problems[:_MOST_PROBLEMS]))
 
 
 def score_quotes(draft: str, quotation: Quotation, missing: str) -> ScoredAttempt:
-    """An attempt of the offline model: how much of the question its quotes cover."""
+    """Score an attempt of the offline model by how much of the question its quotes cover."""
     passed = quotation.coverage >= ENOUGH_COVERAGE
     return ScoredAttempt(draft, quotation.coverage, passed, (missing,) if missing and not passed else ())
 
@@ -125,18 +113,18 @@ class Reflexion(CitedAnswerStrategy):
         self._begun = 0
         self._reflections: list[str] = []
         self._draft = ""
-        # Searches of the offline model: those made, and the one its reflection came to.
+        # Past searches of the offline model, and the next one.
         self._queries: list[str] = []
         self._next_query = ""
         self._is_looked_up = True
 
     def initial_event(self) -> RunEvent:
-        """The caller's state with what earlier runs reflected, and room for what this one does."""
+        """The caller's state with earlier runs' reflections, and room for new ones."""
         earlier = list[JsonValue](self.context.reflections)
         return self.initial_state(attempts=[], reflections=[], earlier_reflections=earlier)
 
     def progress(self) -> dict[str, JsonValue]:
-        """Which attempt it is, of how many, and what was found of the last one."""
+        """The attempt's number, the maximum, and the last verdict."""
         last = self._trials[-1] if self._trials else None
         verdict: JsonValue = None
         if last is not None:
@@ -146,22 +134,19 @@ class Reflexion(CitedAnswerStrategy):
 
     @step
     async def make_attempt(self, event: StartEvent | Attempt) -> Evaluate | StopEvent:
-        """Work out an answer."""
         return await self.run_step("attempt", self._attempt)
 
     @step
     async def evaluate(self, event: Evaluate) -> Reflect | Answer | StopEvent:
-        """Hold it against the question and the evidence."""
+        """Check the attempt against the question and the evidence."""
         return await self.run_step("evaluate", self._evaluate)
 
     @step
     async def reflect(self, event: Reflect) -> Attempt | StopEvent:
-        """Say what to do differently."""
         return await self.run_step("reflect", self._reflect)
 
     @step
     async def answer(self, event: Answer) -> CheckCitations | StopEvent:
-        """Give the best attempt."""
         return await self.run_step("answer", self._answer)
 
     async def _attempt(self) -> Evaluate:
@@ -170,13 +155,13 @@ class Reflexion(CitedAnswerStrategy):
         if self.context.model.is_extractive:
             self._draft = await self._quote()
         else:
-            asked = [*self.conversation(ATTEMPT), *self._lessons()]
-            worked = await run_subtask(self, asked, voice="thought", lookup=self.standalone)
+            messages = [*self.conversation(ATTEMPT), *self._lessons()]
+            worked = await run_subtask(self, messages, voice="thought", lookup=self.standalone)
             self._draft = worked.text
         return Evaluate()
 
     def _lessons(self) -> list[ModelMessage]:
-        """What the next attempt is to learn from: the reflections, the best draft, the passages."""
+        """Input for the next attempt: reflections, best draft, passages."""
         best = best_attempt(self._trials)
         lessons: dict[str, JsonValue] = {}
         if self.context.reflections:
@@ -187,17 +172,17 @@ class Reflexion(CitedAnswerStrategy):
             lessons["best_attempt"] = self._trials[best].draft
         if not lessons:
             return []
-        told = delimited("lessons", json.dumps(lessons, ensure_ascii=False))
+        data_text = delimited("lessons", json.dumps(lessons, ensure_ascii=False))
         if not self._trials:
-            return [ModelMessage("user", told)]
-        return [ModelMessage("user", f"{told}\n\n{delimited('passages', self.passages())}")]
+            return [ModelMessage("user", data_text)]
+        return [ModelMessage("user", f"{data_text}\n\n{delimited('passages', self.passages())}")]
 
     async def _quote(self) -> str:
-        """An attempt of the offline model: its own searches first, then those it reflected on."""
+        """An attempt of the offline model: first its own searches, then those from reflection."""
         if not self._next_query:
-            asked = [*self.past(), ModelMessage("user", self.context.question)]
-            worked = await run_subtask(self, asked, voice="silent", lookup=self.standalone)
-            # A tool that was called by its name was asked for that call, not for an answer.
+            messages = [*self.past(), ModelMessage("user", self.context.question)]
+            worked = await run_subtask(self, messages, voice="silent", lookup=self.standalone)
+            # A command names its tool: it wants that call, not an answer.
             self._is_looked_up = bool(worked.passages) and not is_command(self.context.question)
             self._queries += _queries_of(worked) if self._is_looked_up else []
             return worked.text
@@ -205,15 +190,15 @@ class Reflexion(CitedAnswerStrategy):
         self._queries.append(self._next_query)
         await self.run_tool_calls(self.search_turn(self._next_query))
         self.show_evidence()
-        return answer_from(self.standalone, self._found(), self._queries)
+        return answer_from(self.standalone, self._read_passages(), self._queries)
 
-    def _found(self) -> list[NumberedText]:
+    def _read_passages(self) -> list[NumberedText]:
         return read_passages(self.passages()) or []
 
     async def _evaluate(self) -> Reflect | Answer:
         trial = await self._judged()
         self._trials.append(trial)
-        attempts: list[JsonValue] = [one.to_json(number) for number, one in enumerate(self._trials, start=1)]
+        attempts: list[JsonValue] = [attempt.to_json(number) for number, attempt in enumerate(self._trials, start=1)]
         self.emit(StateDelta((PatchOperation("replace", "/attempts", attempts),)))
         is_last = len(self._trials) >= self.context.limits.max_attempts
         if trial.passed or is_last or self.budget.is_over():
@@ -229,21 +214,21 @@ class Reflexion(CitedAnswerStrategy):
             if not self._is_looked_up:
                 # A greeting, a tool called by its name, no knowledge base: nothing to measure.
                 return ScoredAttempt(draft, 1.0, passed=True)
-            quotation = quote_passages(self.standalone, self._found())
+            quotation = quote_passages(self.standalone, self._read_passages())
             return score_quotes(draft, quotation, surface_text(quotation.missing))
         if not draft:
             return ScoredAttempt("", 0.0, passed=False, problems=("The attempt came to no answer.",))
         data = json.dumps({"question": self.context.question, "answer": draft}, ensure_ascii=False)
-        told = f"{delimited('attempt', data)}\n\n{delimited('passages', self.passages())}"
-        asked = [ModelMessage("system", EVALUATE), *self.past(), ModelMessage("user", told)]
-        verdict = await ask_structured(self, asked, AttemptVerdict)
+        data_text = f"{delimited('attempt', data)}\n\n{delimited('passages', self.passages())}"
+        messages = [ModelMessage("system", EVALUATE), *self.past(), ModelMessage("user", data_text)]
+        verdict = await ask_structured(self, messages, AttemptVerdict)
         return score_draft(draft, self.evidence, None if verdict is None else verdict.value)
 
     def _untried_query(self) -> str:
-        """The words that are not covered, together, then each of them alone."""
+        """The uncovered words together, then each of them alone."""
         if not self.can_search:
             return ""
-        missing = surface_text(quote_passages(self.standalone, self._found()).missing)
+        missing = surface_text(quote_passages(self.standalone, self._read_passages()).missing)
         tried = {query.casefold() for query in self._queries}
         # Long words say more than short ones.
         alone = sorted(missing.split(), key=len, reverse=True)
@@ -260,9 +245,9 @@ class Reflexion(CitedAnswerStrategy):
                 "attempt": trial.draft,
                 "problems": list(trial.problems),
             }
-            told = delimited("attempt", json.dumps(about, ensure_ascii=False))
-            asked = [ModelMessage("system", REFLECT), ModelMessage("user", told)]
-            turn = await self.ask_model(asked, voice="thought", tools=False)
+            data_text = delimited("attempt", json.dumps(about, ensure_ascii=False))
+            messages = [ModelMessage("system", REFLECT), ModelMessage("user", data_text)]
+            turn = await self.ask_model(messages, voice="thought", tools=False)
             reflection = (turn.text if turn else "").strip() or " ".join(trial.problems)
         self._reflections.append(reflection)
         reflections = list[JsonValue](self._reflections)
@@ -272,7 +257,7 @@ class Reflexion(CitedAnswerStrategy):
     async def _answer(self) -> CheckCitations:
         best = best_attempt(self._trials)
         if best is None:
-            # No attempt came to anything: what was found is all there is.
+            # No attempt has a draft: only the evidence is left.
             passages = delimited("passages", self.passages())
             self.answer_turn = await self.answer_now([*self.conversation(ATTEMPT), ModelMessage("user", passages)])
             return CheckCitations()

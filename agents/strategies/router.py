@@ -1,4 +1,4 @@
-"""Worker: a router picks the agent type for the request, then that one runs."""
+"""The worker agent type: a router picks another type for the request and runs it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,12 +27,7 @@ class RunRouted(Event):
 
 
 class RouterStrategy(ToolLoopStrategy):
-    """One run; the chosen strategy is a part of it, with its steps, its events and its budget.
-
-    Args:
-        context: of the run.
-        choices: the agent types to pick from, by name.
-    """
+    """One run; the chosen strategy shares its steps, events and budget."""
 
     def __init__(self, context: RunContext, choices: Mapping[str, type[Strategy]]) -> None:
         super().__init__(context)
@@ -41,24 +36,20 @@ class RouterStrategy(ToolLoopStrategy):
         self._chosen: Strategy | None = None
 
     def initial_event(self) -> RunEvent:
-        """The caller's state with room for the choice."""
         return self.initial_state(route=None)
 
     def progress(self) -> dict[str, JsonValue]:
-        """That of the chosen type, under its name."""
         if not self._route:
             return super().progress()
-        told = super().progress() if self._chosen is None else self._chosen.progress()
-        return {**told, "agent_type": self._route["agent_type"]}
+        progress = super().progress() if self._chosen is None else self._chosen.progress()
+        return {**progress, "agent_type": self._route["agent_type"]}
 
     @step
     async def router(self, event: StartEvent) -> RunRouted | StopEvent:
-        """Pick the agent type."""
         return await self.run_step("router", self._pick)
 
     @step
     async def worker(self, event: RunRouted) -> StopEvent:
-        """Run it."""
         return await self.run_step("worker", self._work)
 
     async def _pick(self) -> RunRouted:
@@ -84,11 +75,10 @@ class RouterStrategy(ToolLoopStrategy):
         state = {**self.context.state, "route": self._route}
         chosen = self._choices[name](replace(self.context, state=state))
         if isinstance(chosen, ToolLoopStrategy):
-            # The router's turn and time count, too: the run has one deadline.
             chosen.budget = self.budget
         self._chosen = chosen
         self.emit(chosen.initial_event())
-        self.show_skills(anew=True)
+        self.show_skills(force=True)
         await chosen.run_inside(self)
         return StopEvent()
 

@@ -1,4 +1,4 @@
-"""Tasks: a question with all runs that worked on it (docs/reference/agent-tasks.md)."""
+"""Tasks: a question with all its runs (docs/reference/agent-tasks.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,14 +35,7 @@ _STATUSES: dict[str, TaskStatus] = {
 
 @dataclass(frozen=True)
 class TaskView:
-    """A task as its owner sees it.
-
-    Args:
-        updated: seconds since the epoch.
-        answer: the text so far.
-        is_stopped: whether it was stopped by its owner.
-        interrupts: the open ones.
-    """
+    """A task as its owner sees it; ``updated`` is in seconds since the epoch."""
 
     status: TaskStatus
     query: str | None = None
@@ -55,12 +48,7 @@ class TaskView:
 async def find_task(
     session: AsyncSession, principal: Principal, session_id: str, task_id: str
 ) -> tuple[AgentRun, AgentRun]:
-    """The run that began a task, and the newest one that works on it.
-
-    Raises:
-        SessionNotFound: the caller has no such session.
-        RunNotFound: the session has no such task.
-    """
+    """The first and the newest run of a task."""
     thread = await threads.find_thread(session, principal, session_id)
     if thread is None:
         raise SessionNotFound
@@ -80,7 +68,7 @@ async def find_task(
 
 
 def _in_task(first: AgentRun) -> tuple[ColumnElement[bool], ...]:
-    """Conditions for the runs of a task; there is no index of the task alone."""
+    """Conditions for the runs of a task, which has no index of its own."""
     return col(AgentRun.session_id) == first.session_id, col(AgentRun.task_id) == first.id
 
 
@@ -123,11 +111,7 @@ async def list_sessions(session: AsyncSession, principal: Principal) -> list[str
 
 
 async def list_tasks(session: AsyncSession, principal: Principal, session_id: str) -> list[str]:
-    """The ids of a session's tasks, oldest first.
-
-    Raises:
-        SessionNotFound: the caller has no such session.
-    """
+    """The ids of a session's tasks, oldest first."""
     thread = await threads.find_thread(session, principal, session_id)
     if thread is None:
         raise SessionNotFound
@@ -140,11 +124,7 @@ async def list_tasks(session: AsyncSession, principal: Principal, session_id: st
 
 
 async def count_sessions(session: AsyncSession, principal: Principal | None) -> tuple[int, list[str]]:
-    """The number of sessions, and the names of users with an active run.
-
-    Args:
-        principal: whose sessions; None for everybody's.
-    """
+    """The number of sessions and the users with an active run, of a principal or of all (None)."""
     sessions = select(func.count()).select_from(ChatSession)
     active = (
         select(User.username)
@@ -162,11 +142,7 @@ async def count_sessions(session: AsyncSession, principal: Principal | None) -> 
 async def build_answers(
     session: AsyncSession, run: AgentRun, kind: ResponseType, args: dict[str, JsonValue]
 ) -> tuple[InterruptAnswer, ...]:
-    """An interrupt response as answers to everything that a run waits for.
-
-    Raises:
-        InterruptAnswerInvalid: this kind of answer does not fit what is asked.
-    """
+    """An interrupt response as answers to everything that a run waits for."""
     opened = [(row.id, TypeAdapter(Interrupt).validate_python(row.interrupt)) for row in await _open(session, run)]
     return tuple(InterruptAnswer(id_, "resolved", _payload(interrupt, kind, args)) for id_, interrupt in opened)
 
@@ -195,8 +171,7 @@ def _payload(interrupt: Interrupt, kind: ResponseType, args: dict[str, JsonValue
 async def delete_task(work: UnitOfWork, first: AgentRun) -> None:
     """Delete a task with its runs, their events, messages and recorded retrievals.
 
-    Raises:
-        ThreadBusy: a run works on it.
+    Raises ``ThreadBusy`` if a run of it is active.
     """
     session = work.session
     runs = select(AgentRun.id).where(*_in_task(first))

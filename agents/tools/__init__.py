@@ -51,11 +51,7 @@ PERMISSIONS: Mapping[str, Permission] = {
 
 
 def withheld_tools(lacking: Collection[str]) -> frozenset[str]:
-    """The tools of the server that a run may not call.
-
-    Args:
-        lacking: the permissions that it does not have.
-    """
+    """Server tools that need a permission in ``lacking``."""
     return frozenset(name for name, permission in PERMISSIONS.items() if permission in lacking)
 
 

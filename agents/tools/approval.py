@@ -1,4 +1,4 @@
-"""What a person is asked before a call is run, and what an answer makes of the call."""
+"""Questions to a person before a call, and the effect of the answers."""
 
 import json
 from dataclasses import dataclass
@@ -23,11 +23,7 @@ class InvalidAnswer(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResult:
-    """What an answer makes of a call.
-
-    Attributes:
-        status: ``approved`` runs it with ``arguments``, ``done`` makes ``content`` its result.
-    """
+    """The effect of an answer: ``approved`` runs the call, ``done`` makes ``content`` its result."""
 
     status: Literal["approved", "done"]
     arguments: str = ""
@@ -35,16 +31,13 @@ class ApprovalResult:
 
 
 def build_interrupt(
-    tool: Tool, call: ToolCall, *, until: str, is_chinese: bool, asked: UserPrompt | None = None
+    tool: Tool, call: ToolCall, *, until: str, is_chinese: bool, prompt: UserPrompt | None = None
 ) -> Interrupt:
-    """The interrupt for a call of a tool that asks a person, or needs one's consent.
+    """The interrupt for a call (with valid arguments) that asks a person or needs approval.
 
     Args:
-        tool: that is called.
-        call: of it; its arguments are valid.
-        until: when the question expires, ISO 8601.
-        is_chinese: whether the person is asked in Chinese.
-        asked: what the tool found that a person has to be asked.
+        until: Expiry, ISO 8601.
+        prompt: A question that the tool's preview raised.
     """
     arguments = parse(call.arguments or "{}")
     metadata: dict[str, JsonValue] = {
@@ -53,12 +46,12 @@ def build_interrupt(
         "allowed": ["accept", "edit", "reject", "response"],
     }
     if tool.question is not None:
-        asked = tool.question(call.arguments)
-    if asked is not None:
+        prompt = tool.question(call.arguments)
+    if prompt is not None:
         metadata["allowed"] = ["response", "reject"]
-        if asked.fills:
-            metadata["fills"] = asked.fills
-        return Interrupt(str(uuid4()), asked.reason, asked.message, call.id, asked.schema, until, metadata)
+        if prompt.fills:
+            metadata["fills"] = prompt.fills
+        return Interrupt(str(uuid4()), prompt.reason, prompt.message, call.id, prompt.schema, until, metadata)
     message = _ASKED[is_chinese].format(name=tool.name)
     schema: dict[str, JsonValue] = {
         "type": "object",
@@ -74,22 +67,17 @@ def build_interrupt(
 
 
 def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
-    """What a resolved interrupt makes of its call (reference shapes of AG-UI 1.0).
+    """Apply a person's answer to the call (reference shapes of AG-UI 1.0).
 
-    Args:
-        interrupt: that is answered.
-        payload: ``{approved, editedArgs?, response?}`` for a tool call; what the question's own
-            schema says for any other.
-
-    Raises:
-        BadAnswer: it does not fit the interrupt's schema.
+    ``payload`` is ``{approved, editedArgs?, response?}`` for a tool call, else by the question's own
+    schema; raises ``InvalidAnswer`` otherwise.
     """
     if fault := schema_fault(interrupt.response_schema, payload):
         raise InvalidAnswer(fault)
     if filled := as_text(interrupt.metadata.get("fills")):
-        given = as_object(interrupt.metadata["arguments"])
-        answers = {**as_object(given.get(filled)), **as_object(payload)}
-        arguments = json.dumps({**given, filled: answers}, ensure_ascii=False)
+        original = as_object(interrupt.metadata["arguments"])
+        answers = {**as_object(original.get(filled)), **as_object(payload)}
+        arguments = json.dumps({**original, filled: answers}, ensure_ascii=False)
         return ApprovalResult("approved", arguments=arguments)
     if interrupt.reason != "tool_call":
         return ApprovalResult("done", content=json.dumps(payload, ensure_ascii=False))
@@ -97,5 +85,5 @@ def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
     if answer.get("approved") is True:
         arguments = answer.get("editedArgs", interrupt.metadata["arguments"])
         return ApprovalResult("approved", arguments=json.dumps(arguments, ensure_ascii=False))
-    said = as_text(answer.get("response"))
-    return ApprovalResult("done", content=f"The user answered instead: {said}" if said else DECLINED)
+    response = as_text(answer.get("response"))
+    return ApprovalResult("done", content=f"The user answered instead: {response}" if response else DECLINED)

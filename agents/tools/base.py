@@ -1,4 +1,4 @@
-"""What a tool is, and the one place where tools are called."""
+"""Tools, and the only place that calls them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -33,13 +33,10 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class UserPrompt:
-    """What a tool asks a person; the answer is the call's result.
+    """A question of a tool to a person; ``schema`` is the JSON Schema of the answer.
 
-    Attributes:
-        message: For the person.
-        schema: JSON Schema of the answer.
-        fills: The argument, an object, into which the answer goes; the call is made then. Empty
-            where the answer is the call's result.
+    ``fills`` is the object argument that the answer goes into before the call is made; if empty, the
+    answer is the call's result.
     """
 
     reason: Literal["confirmation", "input_required"]
@@ -50,12 +47,9 @@ class UserPrompt:
 
 @dataclass(frozen=True, slots=True)
 class CallPreview:
-    """What is known of a call before it is made.
+    """A question to ask before a call, and the skill (JSON) that the call would load.
 
-    Attributes:
-        question: What a person has to be asked first; None for nothing.
-        skill: That it would load, as :func:`agents.skill_use.shelf.dumped` gives it: while the
-            call waits, tools are kept to it already.
+    The skill limits tools even while the call waits.
     """
 
     question: UserPrompt | None = None
@@ -68,16 +62,15 @@ class Tool:
 
     Attributes:
         parameters: JSON Schema of the arguments.
-        invoke: Validates the arguments (JSON text), runs the tool and gives its result as text.
-        output_characters: A longer result is cut.
-        approval: ``auto`` runs at once, ``ask`` needs a person, ``never`` is switched off; a
-            run's rules go before it.
-        idempotent: May be repeated when its outcome is unknown.
-        in_order: Never made beside another call of the same turn.
-        side: ``client`` runs in the caller's frontend: never here.
-        question: Set when the tool is a question to a person, made of the arguments (JSON text).
-        preview: Finds out what a call (its JSON text) needs and would do. Calls of such a tool
-            are made before all others of their turn.
+        invoke: Validates the arguments (JSON text) and returns the result as text.
+        approval: ``auto`` runs at once, ``ask`` needs a person, ``never`` is switched off; a run's
+            rules take precedence.
+        idempotent: May be repeated if its outcome is unknown.
+        in_order: Never runs beside another call of the same turn.
+        side: ``client`` runs in the caller's frontend, never here.
+        question: Set if the tool is a question to a person; gets the arguments (JSON text).
+        preview: Finds out what a call (JSON text) needs and would do. Calls of such a tool run
+            before all others of their turn.
     """
 
     name: str
@@ -95,12 +88,10 @@ class Tool:
 
     @property
     def needs_others(self) -> bool:
-        """Whether a call waits for a person or for the caller's frontend."""
         return self.side == "client" or self.question is not None or self.approval == "ask"
 
     @property
     def spec(self) -> ToolSpec:
-        """The tool as offered to a model."""
         return ToolSpec(self.name, self.description, self.parameters)
 
 
@@ -108,9 +99,7 @@ class Tool:
 class ToolScope:
     """A run's context as its tools see it.
 
-    Attributes:
-        evidence: Collects the passages that the tools find.
-        top_k: Passages per search, where the knowledge bases do not say.
+    ``top_k`` applies to knowledge bases without a setting.
     """
 
     run: RunContext
@@ -120,11 +109,11 @@ class ToolScope:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """The result of a call, or a plain sentence on why there is none.
+    """The result of a call, or a sentence on why there is none.
 
     Attributes:
-        ran: Whether the tool itself gave the text.
-        failure: Set when the tool ran and broke, for strategies that can't go on without it.
+        ran: Whether the text is from the tool itself.
+        failure: Set if the tool broke, for strategies that can't go on without it.
     """
 
     content: str
@@ -138,9 +127,9 @@ class ToolError(Exception):
 
 @cache
 def arguments_schema(arguments: type[BaseModel]) -> dict[str, JsonValue]:
-    """The JSON Schema of an arguments model, without the titles pydantic adds.
+    """The JSON Schema of an arguments model, without pydantic's titles.
 
-    Made once, as every run asks for it: nobody may change it.
+    Cached and shared: do not modify it.
     """
     schema = arguments.model_json_schema()
     schema.pop("title", None)
@@ -153,7 +142,7 @@ def arguments_schema(arguments: type[BaseModel]) -> dict[str, JsonValue]:
 def with_validation(
     arguments: type[ArgumentsT], run: Callable[[ArgumentsT], Awaitable[str]]
 ) -> Callable[[str], Awaitable[str]]:
-    """A call that validates its JSON text against the model before anything runs."""
+    """A call that validates its JSON text against the model first."""
 
     async def invoke(text: str) -> str:
         return await run(arguments.model_validate_json(text or "{}"))
@@ -162,44 +151,36 @@ def with_validation(
 
 
 class Toolbox:
-    """The tools of one run, by name.
-
-    Args:
-        tools: those that the run has room for.
-        rules: their policies; a tool that is switched off is not offered.
-        skills: those that are active keep the run to the tools that they allow.
-    """
+    """The tools of one run, by name; ``rules`` switch tools off, active ``skills`` restrict them."""
 
     def __init__(self, tools: Sequence[Tool], rules: ToolRules | None = None, skills: RunSkills | None = None) -> None:
         rules, self._skills = rules or ToolRules(), skills
-        named: dict[str, Tool] = {}
+        by_name: dict[str, Tool] = {}
         for tool in tools:
             # A caller's tool never takes the place of one of ours, switched off or not.
             if tool.side == "server":
                 tool = replace(tool, approval=rules.policies.get(tool.name, tool.approval))
-            named.setdefault(tool.name, tool)
-        self._tools = {name: tool for name, tool in named.items() if tool.approval != "never"}
-        self._off = rules.forbidden | (named.keys() - self._tools.keys())
+            by_name.setdefault(tool.name, tool)
+        self._tools = {name: tool for name, tool in by_name.items() if tool.approval != "never"}
+        self._off = rules.forbidden | (by_name.keys() - self._tools.keys())
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools to offer to a model."""
         return tuple(tool.spec for name, tool in self._tools.items() if name in self)
 
     def __contains__(self, name: str) -> bool:
         return name in self._tools and self.refusal(name) is None
 
     def refusal(self, name: str) -> str | None:
-        """Why the run's skills do not allow one of the tools, for the model; None if they do."""
+        """Why the run's skills forbid a tool, for the model; None if they don't."""
         tool = self._tools.get(name)
         if self._skills is None or tool is None or name in self._off:
             return None
-        # A caller's own tool is not one of those by its name.
+        # A caller's tool never counts as a server tool of the same name.
         is_for_skills = tool.side == "server" and name in ALWAYS_ALLOWED
         return None if is_for_skills else self._skills.refusal(name, self._tools)
 
     def get(self, name: str) -> Tool | None:
-        """The tool of a name."""
         return self._tools.get(name)
 
     def call_error(self, name: str, arguments: str) -> str | None:
@@ -208,8 +189,8 @@ class Toolbox:
             return f"The tool {name} is switched off: go on without it."
         tool = self._tools.get(name)
         if tool is None:
-            known = ", ".join(one for one in self._tools if one in self) or "none"
-            return f"There is no tool {name[:100]!r}. Known tools: {known}."
+            names = ", ".join(tool_name for tool_name in self._tools if tool_name in self) or "none"
+            return f"There is no tool {name[:100]!r}. Known tools: {names}."
         if (refusal := self.refusal(name)) is not None:
             return refusal
         try:
@@ -222,16 +203,11 @@ class Toolbox:
     async def call(self, name: str, arguments: str, *, call_id: str = "", is_approved: bool = False) -> ToolOutput:
         """Run a tool; every failure comes back as a sentence the model can act on.
 
-        Args:
-            name: of the tool.
-            arguments: JSON text.
-            call_id: for tools that must know a repeated call by it.
-            is_approved: whether a person has agreed to it.
+        ``call_id`` identifies repeated calls.
         """
         tool = self._tools.get(name)
         is_waiting = tool is not None and tool.needs_others and not is_approved
         if tool is None or is_waiting or name in self._off or self.refusal(name) is not None:
-            # Unknown, switched off, not allowed, or arguments that nobody need be asked about.
             why = self.call_error(name, arguments)
             return ToolOutput(why or f"The tool {name} needs an answer first.", ran=False)
         _call_id.set(call_id)
@@ -241,21 +217,16 @@ class Toolbox:
         return ToolOutput(truncate_output(content, tool.output_characters))
 
     async def preview_call(self, name: str, arguments: str) -> CallPreview | ToolOutput:
-        """What a call needs and would do, or at once its result where it can't be made.
-
-        Args:
-            name: of the tool.
-            arguments: JSON text.
-        """
+        """The preview of a call (JSON text), or its result if it can't be made."""
         tool = self._tools.get(name)
         if tool is None or tool.preview is None or self.call_error(name, arguments) is not None:
-            # The call itself tells what is wrong.
+            # The call itself will report the fault.
             return CallPreview()
         return await _tried(tool, tool.preview, arguments)
 
 
 async def _tried(tool: Tool, work: Callable[[str], Awaitable[ResultT]], arguments: str) -> ResultT | ToolOutput:
-    """What a tool gives, or why it gives nothing, for the model."""
+    """A tool's result, or a sentence for the model on why there is none."""
     try:
         async with asyncio.timeout(tool.timeout_seconds):
             return await work(arguments)
@@ -267,26 +238,26 @@ async def _tried(tool: Tool, work: Callable[[str], Awaitable[ResultT]], argument
         return ToolOutput(f"The tool {tool.name} took longer than {tool.timeout_seconds:g} s.", failure=AgentexError())
     except AgentexError as error:
         return ToolOutput(f"The tool {tool.name} failed: {error.message}.", failure=error)
-    # A tool's fault must not end the run; the model is told and may go another way.
+    # A tool's fault must not end the run: the model can react to it.
     except Exception as error:  # noqa: BLE001
         _log.error("tool.failed", tool=tool.name, error=type(error).__name__)
         return ToolOutput(f"The tool {tool.name} failed.", failure=AgentexError())
 
 
 def current_call_id() -> str:
-    """The id of the call that runs, the same when it is tried again; empty outside of one."""
+    """The id of the running call, the same when repeated; empty outside of a call."""
     return _call_id.get()
 
 
 def argument_error(tool: str, fault: InvalidRequest) -> ValidationError:
-    """A fault found while a tool runs as that of an argument: the model is told which and why."""
+    """A fault at run time as a validation error, which tells the model the argument."""
     reason = PydanticCustomError("fault", "{reason}", {"reason": str(fault.details["error"])})
     details = InitErrorDetails(type=reason, loc=(str(fault.details["field"]),), input=None)
     return ValidationError.from_exception_data(tool, [details])
 
 
 def truncate_output(content: str, limit: int = LONGEST_OUTPUT) -> str:
-    """A tool's result as models are given it: never empty, and cut where it is too long."""
+    """A tool's result for models: never empty, and cut if too long."""
     if not content:
         return "(no output)"
     if len(content) <= limit:
@@ -295,7 +266,7 @@ def truncate_output(content: str, limit: int = LONGEST_OUTPUT) -> str:
 
 
 def validation_summary(error: ValidationError) -> str:
-    """Field and rule of each fault, without the values that were sent."""
+    """Field and rule of each fault, without the submitted values."""
     return "; ".join(
         ": ".join(part for part in (".".join(map(str, fault["loc"])), fault["msg"]) if part)
         for fault in error.errors(include_url=False, include_input=False, include_context=False)

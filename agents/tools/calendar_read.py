@@ -51,7 +51,7 @@ class CalendarReadArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the calendar of the run's owner; none where there is no calendar."""
+    """The tool for the owner's calendar, if there is one."""
     book = scope.run.calendar
     if book is None:
         return []
@@ -78,16 +78,16 @@ def tools(scope: ToolScope) -> list[Tool]:
 async def _read(arguments: CalendarReadArguments, book: RunCalendar, time: UserClock) -> str:
     choice = time.zone(arguments.event_timezone)
     between = _range(arguments, choice.zone)
-    found = await book.list_events(between, limit=arguments.limit)
-    told: dict[str, JsonValue] = {
+    listing = await book.list_events(between, limit=arguments.limit)
+    result: dict[str, JsonValue] = {
         "status": "ok",
-        "count": len(found.items),
+        "count": len(listing.items),
         "timezone": choice.name,
-        "events": [_event(row, choice.zone) for row in found.items],
+        "events": [_event(row, choice.zone) for row in listing.items],
     }
-    if found.total > len(found.items):
-        told["more"] = found.total - len(found.items)
-    return json.dumps(told, ensure_ascii=False)
+    if listing.total > len(listing.items):
+        result["more"] = listing.total - len(listing.items)
+    return json.dumps(result, ensure_ascii=False)
 
 
 def _range(arguments: CalendarReadArguments, zone: ZoneInfo) -> TimeRange:
@@ -115,13 +115,13 @@ def _event(row: CalendarEvent, zone: ZoneInfo) -> dict[str, JsonValue]:
         start, end = (local_day(row.starts_at, own).isoformat(), local_day(row.ends_at, own).isoformat())
     else:
         start, end = (moment.astimezone(zone).isoformat(timespec="minutes") for moment in (row.starts_at, row.ends_at))
-    told: dict[str, JsonValue] = {"id": row.id, "title": row.title, "start": start, "end": end}
+    event: dict[str, JsonValue] = {"id": row.id, "title": row.title, "start": start, "end": end}
     if row.all_day:
-        told["all_day"] = True
+        event["all_day"] = True
     if own.key != zone.key:
-        told["event_timezone"] = own.key
+        event["event_timezone"] = own.key
     if row.location:
-        told["location"] = row.location
+        event["location"] = row.location
     if row.notes:
-        told["notes"] = row.notes[:_NOTES]
-    return told
+        event["notes"] = row.notes[:_NOTES]
+    return event

@@ -1,4 +1,4 @@
-"""The tool that makes, changes and deletes events in the user's calendar."""
+"""The tool that creates, changes and deletes events in the user's calendar."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from core.text.sanitize import Storable
 from core.time_zones import LONGEST_NAME
 
 NAME = "calendar_write"
-# The person's own, told to nobody, and what was written can be changed back.
+# The user's own calendar: private, and every change can be undone.
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.CALENDAR_WRITE}
 _STATUS = {"create": "created", "update": "updated", "delete": "deleted"}
@@ -55,7 +55,7 @@ class CalendarWriteArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the calendar of the run's owner; none where there is no calendar."""
+    """The tool for the owner's calendar, if there is one."""
     book = scope.run.calendar
     if book is None:
         return []
@@ -76,7 +76,7 @@ def tools(scope: ToolScope) -> list[Tool]:
             parameters=arguments_schema(CalendarWriteArguments),
             invoke=with_validation(CalendarWriteArguments, write),
             output_characters=4000,
-            # By its id a call is carried out once, however often it is made.
+            # The call id makes repeated calls idempotent.
             idempotent=True,
             in_order=True,
         )
@@ -93,19 +93,19 @@ async def _write(arguments: CalendarWriteArguments, book: RunCalendar, time: Use
         EventDetails(arguments.title, arguments.location, arguments.notes),
         TimeInput(zone, arguments.start, arguments.end, arguments.all_day),
     )
-    said = arguments.model_dump_json()
-    done = await book.execute(order, call_id=current_call_id(), arguments=said)
-    return json.dumps(_told(arguments.action, done), ensure_ascii=False)
+    arguments_json = arguments.model_dump_json()
+    done = await book.execute(order, call_id=current_call_id(), arguments=arguments_json)
+    return json.dumps(_result_json(arguments.action, done), ensure_ascii=False)
 
 
-def _told(action: str, done: CommandResult) -> dict[str, JsonValue]:
-    """What came of it: ids, status, the times in UTC; nothing of what was said."""
-    told: dict[str, JsonValue] = {"status": _STATUS[action], "id": done.event_id, "sequence": done.sequence}
+def _result_json(action: str, done: CommandResult) -> dict[str, JsonValue]:
+    """Ids, status and UTC times, but none of the user's texts."""
+    result: dict[str, JsonValue] = {"status": _STATUS[action], "id": done.event_id, "sequence": done.sequence}
     if done.span is not None:
-        told["start_utc"] = done.span.starts_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-        told["end_utc"] = done.span.ends_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        result["start_utc"] = done.span.starts_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        result["end_utc"] = done.span.ends_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         if done.span.notes:
-            told["notes"] = list[JsonValue](done.span.notes)
+            result["notes"] = list[JsonValue](done.span.notes)
     if done.is_repeated:
-        told["repeated"] = True
-    return told
+        result["repeated"] = True
+    return result

@@ -1,4 +1,4 @@
-"""The tools that run in the caller's frontend: offered to the model, never run here."""
+"""Tools in the caller's frontend: offered to the model, never run here."""
 
 from collections.abc import Mapping
 
@@ -6,13 +6,13 @@ from agents.tools.base import Tool, ToolScope
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 
-# Whether one is made is the frontend's to decide.
+# The frontend decides whether to run a call.
 POLICIES: Mapping[str, ToolPolicy] = {}
 PERMISSIONS: Mapping[str, Permission] = {}
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tools that the request brought."""
+    """The tools of the request."""
     return [
         Tool(
             name=tool.name,

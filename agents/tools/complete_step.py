@@ -34,7 +34,7 @@ class CompleteArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the run's skills; none where there are none."""
+    """The tool, if the run has skills."""
     skills = scope.run.skills
     if skills is None:
         return []
@@ -56,9 +56,9 @@ def tools(scope: ToolScope) -> list[Tool]:
 
 
 async def _complete(skills: RunSkills, arguments: CompleteArguments) -> str:
-    skill = _named(skills, arguments.name)
+    skill = _loaded_skill(skills, arguments.name)
     if skill is None:
-        keys = [one.key for one in skills.active]
+        keys = [loaded.key for loaded in skills.active]
         raise tool_error("Name one of the loaded skills.", alike=keys)
     if arguments.index > len(skill.steps):
         raise tool_error(f"The skill {skill.key} has {len(skill.steps)} steps.")
@@ -74,14 +74,14 @@ async def _complete(skills: RunSkills, arguments: CompleteArguments) -> str:
     if not left:
         return json.dumps({"done": sorted(done), "all_done": True})
     if skill.stages:
-        said = f"Step {arguments.index} of {len(skill.steps)} is done."
-        return f"{said}\n\n{render_step(skill.stages, left[0])}"
+        report = f"Step {arguments.index} of {len(skill.steps)} is done."
+        return f"{report}\n\n{render_step(skill.stages, left[0])}"
     following = {"index": left[0], "title": skill.steps[left[0] - 1]}
     return json.dumps({"done": sorted(done), "next": following}, ensure_ascii=False)
 
 
 def _fault(skills: RunSkills, skill: ActiveSkill, arguments: CompleteArguments) -> str | None:
-    """Why a strict skill does not take a report, for the model; None if it does."""
+    """Why a strict skill rejects a report, for the model; None if it does not."""
     index, current = arguments.index, skills.current_step(skill.ref.id)
     if current is None:
         return f"All steps of {skill.key} are done."
@@ -94,10 +94,10 @@ def _fault(skills: RunSkills, skill: ActiveSkill, arguments: CompleteArguments) 
     return None
 
 
-def _named(skills: RunSkills, name: str) -> ActiveSkill | None:
-    """The loaded skill of a name; without one the only one, or the last one that has steps."""
+def _loaded_skill(skills: RunSkills, name: str) -> ActiveSkill | None:
+    """The loaded skill of a name; without a name, the last loaded skill with steps."""
     if name:
         offered = skills.find(name)
-        wanted = offered.ref.id if offered else ""
-        return next((one for one in skills.active if one.ref.id == wanted), None)
-    return next((one for one in reversed(skills.active) if one.steps), None)
+        skill_id = offered.ref.id if offered else ""
+        return next((skill for skill in skills.active if skill.ref.id == skill_id), None)
+    return next((skill for skill in reversed(skills.active) if skill.steps), None)

@@ -32,10 +32,10 @@ class TimeArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool; without a zone it tells the time where the user is."""
+    """The tool; without a zone it uses the user's."""
 
     async def tell(arguments: TimeArguments) -> str:
-        return _told(arguments.timezone, scope.run.time)
+        return _time_json(arguments.timezone, scope.run.time)
 
     return [
         Tool(
@@ -50,7 +50,7 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-def _told(name: str, person: UserClock) -> str:
+def _time_json(name: str, person: UserClock) -> str:
     own = person.zone()
     zone = _zone(name) if name else own.zone
     if zone is None:
@@ -58,8 +58,8 @@ def _told(name: str, person: UserClock) -> str:
             f"There is no time zone {name!r}. Give an IANA name such as 'Asia/Shanghai', or an offset such as '+08:00'."
         )
     now = datetime.now(zone)
-    told = {"time": now.isoformat(timespec="seconds"), "timezone": name or own.name, "weekday": now.strftime("%A")}
-    return json.dumps(told)
+    result = {"time": now.isoformat(timespec="seconds"), "timezone": name or own.name, "weekday": now.strftime("%A")}
+    return json.dumps(result)
 
 
 def _zone(name: str) -> tzinfo | None:

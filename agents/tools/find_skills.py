@@ -1,4 +1,4 @@
-"""The tool that searches the skills that the list has no room for."""
+"""The tool that searches skills beyond the prompt's list."""
 
 import json
 from collections.abc import Mapping
@@ -28,15 +28,17 @@ class FindArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the run's skills; none where all of them are listed."""
+    """The tool, unless all skills are listed."""
     skills = scope.run.skills
     if skills is None or not skills.index.omitted:
         return []
 
     async def find(arguments: FindArguments) -> str:
-        found = await skills.rank(arguments.query, _MOST)
-        told = [{"name": one.key, "description": plain_line(one.card.description)[:LONGEST_ENTRY]} for one in found]
-        return json.dumps({"skills": told}, ensure_ascii=False)
+        ranked = await skills.rank(arguments.query, _MOST)
+        entries = [
+            {"name": skill.key, "description": plain_line(skill.card.description)[:LONGEST_ENTRY]} for skill in ranked
+        ]
+        return json.dumps({"skills": entries}, ensure_ascii=False)
 
     return [
         Tool(

@@ -1,4 +1,4 @@
-"""The tools that ask a person: a confirmation, or something only they know (seed 001)."""
+"""Tools that ask a person (docs/reference/ag-ui-endpoint.md, section "Human in the loop")."""
 
 from collections.abc import Mapping
 
@@ -35,7 +35,7 @@ class InputArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """Both tools; they need nothing of the run."""
+    """Both tools, which need nothing of the run."""
     return [
         Tool(
             name=CONFIRM,
@@ -61,14 +61,14 @@ async def _never(arguments: str) -> str:
 
 
 def _confirmation(arguments: str) -> UserPrompt:
-    asked = ConfirmArguments.model_validate_json(arguments)
-    return UserPrompt("confirmation", asked.message, _one_field("confirmed", {"type": "boolean"}))
+    values = ConfirmArguments.model_validate_json(arguments)
+    return UserPrompt("confirmation", values.message, _one_field("confirmed", {"type": "boolean"}))
 
 
 def _input(arguments: str) -> UserPrompt:
-    asked = InputArguments.model_validate_json(arguments)
+    values = InputArguments.model_validate_json(arguments)
     field: dict[str, JsonValue] = {"type": "string", "maxLength": 10_000}
-    return UserPrompt("input_required", asked.prompt, _one_field("input", field))
+    return UserPrompt("input_required", values.prompt, _one_field("input", field))
 
 
 def _one_field(name: str, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:

@@ -1,9 +1,8 @@
-"""Validation against JSON Schemas that strangers may have written.
+"""Validation against JSON Schemas from untrusted callers.
 
-A schema comes with a request and is evaluated on the event loop: nothing is fetched for it (``$ref``
-of another document), its patterns take time linear in the text, and a check that would take long is
-skipped. A skipped check lets the value through: whoever brought the schema runs the call, or checks
-again.
+A schema comes with a request and runs on the event loop: references to other documents are not
+fetched, patterns take linear time, and expensive checks are skipped. A skipped check accepts the
+value: whoever brought the schema runs the call, or checks again.
 """
 
 # jsonschema has partial types.
@@ -84,7 +83,7 @@ def schema_fault(schema: dict[str, JsonValue], value: JsonValue) -> str:
             faults = [(str(error.json_path), str(error.validator)) for error in errors]
         finally:
             _work.reset(counting)
-    # An invalid schema breaks the check in ways of its own.
+    # An invalid schema can break the check in any way.
     except Exception:  # noqa: BLE001
         return ""
     if not faults:
@@ -114,7 +113,7 @@ def _ref(validator: object, rule: object, value: object, schema: object) -> Iter
 
 @lru_cache(maxsize=256)
 def _pattern_of(text: str) -> SchemaValidator | None:
-    """Whether a text has a match, in linear time; None for a pattern that this can't say of."""
+    """A linear-time matcher of a pattern; None for unsupported patterns."""
     try:
         return SchemaValidator(core_schema.str_schema(pattern=text, regex_engine="rust-regex"))
     except SchemaError:
@@ -130,7 +129,7 @@ def _pattern(
 
 
 def _additional(validator: object, rule: object, value: object, schema: object) -> Iterable[ValidationError] | None:
-    # Which properties are additional is a question to patterns then.
+    # Then the patterns decide which properties are additional.
     if isinstance(schema, dict) and "patternProperties" in schema:
         return ()
     return Draft202012Validator.VALIDATORS["additionalProperties"](validator, rule, value, schema)

@@ -10,7 +10,7 @@ from core.errors.requests import InvalidRequest
 from core.json_access import as_object, parse
 from core.settings.tool_policies import ToolPolicy
 
-# Each person's own ones: their policies come with the connections.
+# Policies come with the connections of each person.
 POLICIES: Mapping[str, ToolPolicy] = {}
 PERMISSIONS: Mapping[str, Permission] = {}
 
@@ -32,7 +32,7 @@ def tools(scope: ToolScope) -> list[Tool]:
 
 
 def _checked(remote: RemoteTool) -> Callable[[str], Awaitable[str]]:
-    """A call that checks its JSON text against the server's schema before anything is sent."""
+    """A call that checks its JSON text against the server's schema before sending."""
 
     async def invoke(text: str) -> str:
         try:

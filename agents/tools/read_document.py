@@ -1,4 +1,4 @@
-"""The tool that reads on in a document."""
+"""The tool that reads more of a document."""
 
 from collections.abc import Mapping
 
@@ -37,7 +37,7 @@ class ReadDocumentArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the documents of a run; none when no knowledge base is selected."""
+    """The tool, if a knowledge base is selected."""
     documents = scope.run.documents
     if documents is None:
         return []
@@ -60,14 +60,14 @@ def tools(scope: ToolScope) -> list[Tool]:
 
 
 async def _read(arguments: ReadDocumentArguments, documents: DocumentReader, evidence: Evidence) -> str:
-    named, start = arguments.document, arguments.start
+    document, start = arguments.document, arguments.start
     if arguments.passage is not None:
-        found = evidence.get(arguments.passage)
-        if found is None:
+        passage = evidence.get(arguments.passage)
+        if passage is None:
             return f"No passage has the number {arguments.passage}: search first."
-        named = found.document_id
-        start = max(0, found.char_start - arguments.characters // _LEAD)
-    span = await documents.read(named, start=start, end=start + arguments.characters)
+        document = passage.document_id
+        start = max(0, passage.char_start - arguments.characters // _LEAD)
+    span = await documents.read(document, start=start, end=start + arguments.characters)
     if not span.passages:
         return f"{span.document_name} has {span.length} characters: nothing stands at {start}."
     numbers = evidence.add(span.passages, query="")

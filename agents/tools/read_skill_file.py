@@ -1,4 +1,4 @@
-"""The tool that reads a file beside a skill's text."""
+"""The tool that reads a file of a skill."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ NAME = shelves.READ_FILE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
 PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.SKILL_VIEW}
 PAGE_BYTES = 64 * 1024
-# JSON escapes line ends and quotes; what it is cut at is the page.
+# JSON escapes line ends and quotes; the page is cut by its own limit.
 _OUTPUT_CHARACTERS = 8 * PAGE_BYTES
 # Bytes of one character.
 _WIDEST = 4
@@ -35,7 +35,7 @@ class ReadFileArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the run's skills; none where there are none."""
+    """The tool, if the run has skills."""
     skills = scope.run.skills
     if skills is None:
         return []
@@ -81,7 +81,7 @@ async def _no_file(skills: RunSkills, arguments: ReadFileArguments) -> ToolError
     if offered is None:
         return unknown_skill(skills, arguments.name)
     opened = await skills.loader.open(offered.ref.id, offered.ref.version)
-    paths = [one.path for one in opened.files]
+    paths = [file.path for file in opened.files]
     return tool_error("The skill has no such file.", alike=shelves.close_names(arguments.path, paths))
 
 
@@ -95,7 +95,7 @@ def _page(content: bytes, arguments: ReadFileArguments) -> str:
 
 
 def _boundary(content: bytes, place: int) -> int:
-    """The place, moved back to where a character of UTF-8 begins."""
+    """The position, moved back to the start of a UTF-8 character."""
     while 0 < place < len(content) and content[place] & 0xC0 == 0x80:
         place -= 1
     return place

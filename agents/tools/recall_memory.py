@@ -1,4 +1,4 @@
-"""The tool that looks up what is remembered about the user."""
+"""The tool that looks up memories about the user."""
 
 import json
 from collections.abc import Mapping
@@ -33,13 +33,13 @@ class RecallArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to the memories of the run's owner; none where the owner forbids it."""
+    """The tool, if the owner allows memories."""
     memory = scope.run.memory
     if memory is None:
         return []
 
     async def recall(arguments: RecallArguments) -> str:
-        return _told(await memory.recall(arguments.about, most=_MOST))
+        return _memories_json(await memory.recall(arguments.about, most=_MOST))
 
     return [
         Tool(
@@ -55,12 +55,12 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-def _told(found: tuple[MemoryHit, ...]) -> str:
-    """The memories as JSON, as many as fit: nothing in a text can end its own string."""
+def _memories_json(memories: tuple[MemoryHit, ...]) -> str:
+    """As many memories as fit, as JSON: nothing in a text can end its own string."""
     entries: list[str] = []
     left = _OUTPUT_CHARACTERS - len('{"memories": []}')
-    for one in found:
-        facts = {"text": one.text, "written_by": one.source, "date": one.updated_at.date().isoformat()}
+    for memory in memories:
+        facts = {"text": memory.text, "written_by": memory.source, "date": memory.updated_at.date().isoformat()}
         entry = json.dumps(facts, ensure_ascii=False)
         left -= len(entry) + len(", ")
         if left < 0:

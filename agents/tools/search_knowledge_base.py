@@ -29,19 +29,19 @@ class SearchArguments(BaseModel):
 
 
 def tools(scope: ToolScope) -> list[Tool]:
-    """The tool bound to a run's retriever; none when no knowledge base is selected."""
+    """The tool, if a knowledge base is selected."""
     retriever = scope.run.retriever
     if retriever is None:
         return []
 
     async def search(arguments: SearchArguments) -> str:
-        found = await retriever.retrieve(arguments.query, top_k=scope.top_k)
-        numbers = scope.evidence.add(found.passages, query=arguments.query)
+        result = await retriever.retrieve(arguments.query, top_k=scope.top_k)
+        numbers = scope.evidence.add(result.passages, query=arguments.query)
         return scope.evidence.text(
             numbers,
             limit=_OUTPUT_CHARACTERS,
-            retrieval_id=found.retrieval_id,
-            about={"not_searched": list(found.unsearched)} if found.unsearched else None,
+            retrieval_id=result.retrieval_id,
+            about={"not_searched": list(result.unsearched)} if result.unsearched else None,
         )
 
     return [
@@ -58,5 +58,5 @@ def tools(scope: ToolScope) -> list[Tool]:
 
 
 def query_of(arguments: str) -> str:
-    """The query in a call's arguments, which ran and are valid therefore."""
+    """The query in a call's arguments, which are valid because the call ran."""
     return SearchArguments.model_validate_json(arguments).query

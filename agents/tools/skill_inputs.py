@@ -1,4 +1,4 @@
-"""The inputs that a skill declares: from the request, from the model, else their defaults."""
+"""Inputs of a skill: from the request, from the model, else defaults."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,9 @@ from core.json_access import as_list, as_object
 
 @dataclass(frozen=True, slots=True)
 class SkillInputs:
-    """What there is for a skill's inputs.
+    """The inputs of a skill, with names of missing required ones and faults in the model's inputs.
 
-    Attributes:
-        values: by name, as declared.
-        missing: required ones that nobody gave, or that the request gave wrongly.
-        faults: what is wrong with those that the model gave, for the model.
+    An input that the request gave wrongly counts as missing.
     """
 
     values: dict[str, JsonValue]
@@ -25,44 +22,41 @@ class SkillInputs:
 
 
 def resolve_inputs(
-    schema: dict[str, JsonValue], requested: Mapping[str, JsonValue], given: Mapping[str, JsonValue]
+    schema: dict[str, JsonValue], requested: Mapping[str, JsonValue], call_inputs: Mapping[str, JsonValue]
 ) -> SkillInputs:
-    """Put the inputs of a skill together.
+    """Resolve the inputs of a skill.
 
-    Args:
-        schema: JSON Schema that the skill declares; an object without additional properties.
-        requested: what the request gave, which counts first; names of others' inputs are left.
-        given: what the model, or a person, gave.
+    ``requested`` come from the request and take precedence; undeclared names in them are ignored.
+    ``call_inputs`` come from the model or a person.
     """
-    declared = {name: as_object(one) for name, one in as_object(schema.get("properties")).items()}
+    declared = {
+        name: as_object(property_schema) for name, property_schema in as_object(schema.get("properties")).items()
+    }
     required = [name for name in as_list(schema.get("required")) if isinstance(name, str)]
     values: dict[str, JsonValue] = {}
     missing: list[str] = []
-    faults = [f"inputs.{name[:100]}: not declared" for name in given if name not in declared]
-    for name, one in declared.items():
-        asked, told = requested.get(name), given.get(name)
-        if asked is not None and not schema_fault(one, asked):
-            values[name] = asked
-        elif told is not None and (fault := schema_fault(one, told)):
+    faults = [f"inputs.{name[:100]}: not declared" for name in call_inputs if name not in declared]
+    for name, property_schema in declared.items():
+        from_request, from_call = requested.get(name), call_inputs.get(name)
+        if from_request is not None and not schema_fault(property_schema, from_request):
+            values[name] = from_request
+        elif from_call is not None and (fault := schema_fault(property_schema, from_call)):
             faults.append(f"inputs.{name}: {fault}")
-        elif told is not None:
-            values[name] = told
-        elif asked is not None or (name in required and one.get("default") is None):
+        elif from_call is not None:
+            values[name] = from_call
+        elif from_request is not None or (name in required and property_schema.get("default") is None):
             missing.append(name)
-        elif one.get("default") is not None:
-            values[name] = one["default"]
+        elif property_schema.get("default") is not None:
+            values[name] = property_schema["default"]
     return SkillInputs(values, tuple(missing), tuple(faults))
 
 
 def inputs_for_skill(
     names: Sequence[str], schema: dict[str, JsonValue], inputs: Mapping[str, JsonValue]
 ) -> dict[str, JsonValue]:
-    """What a request's ``skill_inputs`` say for one skill.
+    """The part of a request's ``skill_inputs`` for one skill.
 
-    Args:
-        names: what the skill may be called there: its id, its key, its slug; the first one counts.
-        schema: of its inputs.
-        inputs: the request's, by the names of inputs, or under a name of the skill.
+    ``inputs`` are by input name, or nested under one of the skill's ``names``; the first match counts.
     """
     declared = as_object(schema.get("properties"))
     for name in names:
@@ -72,7 +66,7 @@ def inputs_for_skill(
 
 
 def missing_inputs_schema(schema: dict[str, JsonValue], missing: tuple[str, ...]) -> dict[str, JsonValue]:
-    """The JSON Schema of what a person is asked for."""
+    """The JSON Schema of the inputs to ask a person for."""
     declared = as_object(schema.get("properties"))
     properties: dict[str, JsonValue] = {name: declared[name] for name in missing}
     return {

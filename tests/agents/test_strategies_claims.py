@@ -95,7 +95,7 @@ def test_mark_without_any_passage_is_no_source():
 )
 def test_statement_may_rest_on_what_a_tool_said(answer, reasons):
     told = '{"time": "2026-11-21T09:07:00+00:00", "weekday": "Saturday"}'
-    claims = unsupported_claims(answer, evidence(), told=told)
+    claims = unsupported_claims(answer, evidence(), uncited=told)
 
     assert [claim.reason for claim in claims] == reasons
 

@@ -53,7 +53,7 @@ class Process:
         left = logged if self._past else []
         async for batch in self._run.batches():
             if left:
-                torn = find_dangling(left, self._run.known, now=lambda: 1_700_000_000_000)
+                torn = find_dangling(left, self._run.known_ids, now=lambda: 1_700_000_000_000)
                 logged += torn.closing
                 if torn.ids:
                     fold = folded(logged)

@@ -1,1 +1,1 @@
-"""AG-UI 1.0 in protobuf: ``events.proto`` and what writes it."""
+"""AG-UI 1.0 in protobuf: ``events.proto`` and its encoder."""

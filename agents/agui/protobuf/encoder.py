@@ -1,4 +1,4 @@
-"""Wire events as framed protobuf messages: pure."""
+"""Pure encoder of wire events as framed protobuf messages."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -22,15 +22,9 @@ _LENGTH_BYTES = 4
 
 
 def encode(event: WireEvent) -> bytes:
-    """One event as the stock decoder takes it: its length in 4 bytes, big-endian, and the message.
+    """Encode an event for the stock decoder: length in 4 bytes, big-endian, then the message.
 
-    A field that protobuf's schema lacks is left out, as the stock encoder does.
-
-    Args:
-        event: An AG-UI 1.0 event, camelCase.
-
-    Raises:
-        KeyError: The protocol has no event of this type.
+    Fields that the protobuf schema lacks are left out, as by the stock encoder.
     """
     kind = as_text(event["type"])
     arm = cast(FieldDescriptor, _EVENT.DESCRIPTOR.fields_by_name[kind.lower()])
@@ -42,29 +36,29 @@ def encode(event: WireEvent) -> bytes:
     return len(encoded).to_bytes(_LENGTH_BYTES, "big") + encoded
 
 
-def _fill(message: Message, given: Mapping[str, JsonValue]) -> None:
-    # The stubs know two kinds of descriptors, which are alike.
+def _fill(message: Message, values: Mapping[str, JsonValue]) -> None:
+    # The stubs have two types for the same descriptor.
     described = cast(Descriptor, message.DESCRIPTOR)
     fields = described.fields_by_camelcase_name
-    for name, value in _shaped(described, given).items():
+    for name, value in _shaped(described, values).items():
         if name in fields:
             _set(message, fields[name], value)
 
 
-def _shaped(described: Descriptor, given: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """The fields as the schema splits them; JSON's own where both agree."""
+def _shaped(described: Descriptor, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """The fields as the protobuf schema splits them."""
     if described.name in _VARIANTS:
-        return {as_text(given["type"]): dict(given)}
+        return {as_text(values["type"]): dict(values)}
     fields = described.fields_by_camelcase_name
-    if "outcome" in fields and "outcome" in given:
-        outcome = as_object(given["outcome"])
-        return {**given, **outcome, "outcome": outcome["type"]}
-    content = given.get("content")
+    if "outcome" in fields and "outcome" in values:
+        outcome = as_object(values["outcome"])
+        return {**values, **outcome, "outcome": outcome["type"]}
+    content = values.get("content")
     if "contentParts" in fields and isinstance(content, list):
-        return {**given, "content": None, "contentParts": content}
+        return {**values, "content": None, "contentParts": content}
     if "activityContent" in fields and isinstance(content, dict):
-        return {**given, "content": None, "activityContent": content}
-    return given
+        return {**values, "content": None, "activityContent": content}
+    return values
 
 
 def _set(message: Message, field: FieldDescriptor, value: JsonValue) -> None:
@@ -81,7 +75,7 @@ def _set(message: Message, field: FieldDescriptor, value: JsonValue) -> None:
         _fill_value(getattr(message, name), value)
     else:
         inner = cast(Message, getattr(message, name))
-        # Set, though nothing may be in it.
+        # Set even if empty.
         inner.SetInParent()
         if isinstance(inner, Struct):
             _fill_struct(inner, as_object(value))

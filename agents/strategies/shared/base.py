@@ -1,4 +1,4 @@
-"""What every strategy gets, and what all of them are."""
+"""Base class of all strategies and its services."""
 
 import asyncio
 from abc import abstractmethod
@@ -39,13 +39,13 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PendingCalls:
-    """What a run waits for: answers of people, results of tools in the caller's frontend."""
+    """Calls that wait for people's answers or for results from the caller's frontend."""
 
     interrupts: tuple[Interrupt, ...] = ()
     client_calls: tuple[str, ...] = ()
 
     def ending(self, usage: RunUsage) -> Finished:
-        """The terminal event of a run that can't go on without them."""
+        """The terminal event of a run that must wait for them."""
         if self.interrupts:
             return Finished(usage, outcome="interrupt", interrupts=self.interrupts)
         return Finished(usage, pending_call_ids=self.client_calls)
@@ -60,10 +60,10 @@ class Suspended(Exception):
 
 
 def stop_event_future(handler: WorkflowHandler) -> asyncio.Future[StopEvent]:
-    """How a workflow ends, as a future that may be waited for, cancelled or left.
+    """The end of a workflow, as a future that may be awaited, cancelled or ignored.
 
-    An end that nobody comes to read, as that of a run stopped on its way, is no forgotten
-    exception, which asyncio would log.
+    An unread failure, as of a run stopped on its way, must not become an exception that was never
+    retrieved, which asyncio would log.
     """
     outcome = asyncio.ensure_future(handler.stop_event_result())
     outcome.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
@@ -73,12 +73,8 @@ def stop_event_future(handler: WorkflowHandler) -> asyncio.Future[StopEvent]:
 class Strategy(Workflow):
     """Base of the agent types: a workflow instance is one run and holds its state.
 
-    Attributes:
-        purpose: What it is good for, in one sentence for who chooses.
-        usage: Tokens so far.
-        citations: Citations of the answer, once they are checked.
-        failure: Why the run broke off.
-        waits_for: The answers without which it can't go on.
+    ``purpose`` is one sentence for choosing an agent type; ``waits_for`` are answers without which the
+    run can't go on.
     """
 
     purpose: ClassVar[str] = ""
@@ -96,7 +92,7 @@ class Strategy(Workflow):
 
     @property
     def is_chinese(self) -> bool:
-        """Whether what we say ourselves is said in Chinese: in the language of the question."""
+        """Whether our own sentences are in Chinese, the question's language."""
         return is_cjk_dominant(self.context.question)
 
     @abstractmethod
@@ -104,45 +100,43 @@ class Strategy(Workflow):
         """The first event of the run: the state snapshot."""
 
     def initial_state(self, **room: JsonValue) -> StateSnapshot:
-        """The caller's state with room for what this run finds.
+        """The caller's state with room for this run's findings.
 
-        The caller sends back what an earlier run showed: none of it is this run's.
+        The caller sends back what an earlier run showed, none of which is this run's.
         """
         state = {**self.context.state, **room, "citations": [], "evidence": []}
         return StateSnapshot({**state, "skills": []} if "skills" in state else state)
 
     def new_id(self) -> str:
-        """An id for a message, the same again when the run is taken up."""
+        """An id for a message, the same in a replay."""
         return self.context.journal.new_id()
 
     def emit(self, event: RunEvent) -> None:
-        """Send an event of the strategy's own to the reader, once however often it is run."""
+        """Send an event of the strategy's own, once even if replayed."""
         if self.context.journal.count_own_event():
             self.channel.emit(event)
         else:
             self.channel.observe(event)
 
     def progress(self) -> dict[str, JsonValue]:
-        """How far the work has come, for a person: counts and verdicts of what has happened."""
+        """Progress for people: counts and verdicts so far."""
         return {}
 
     def start_progress(self, agent_type: str) -> None:
-        """Show the activity message of the run; its status follows from the run's end."""
+        """Start the run's activity message; its status follows from the run's end."""
         content: dict[str, JsonValue] = {"agent_type": agent_type, "status": RUNNING}
         self.emit(ActivityStarted(self.new_id(), PROGRESS, {**content, **self.progress()}))
 
     def show_progress(self) -> None:
-        """Bring the run's activity message up to date."""
-        shown = self.channel.activity
-        if shown is None:
+        activity = self.channel.activity
+        if activity is None:
             return
-        known = shown.content
-        changes = {k: v for k, v in self.progress().items() if k not in known or known[k] != v}
+        content = activity.content
+        changes = {k: v for k, v in self.progress().items() if k not in content or content[k] != v}
         if changes:
-            self.emit(ActivityChanged(shown.message_id, shown.kind, changes))
+            self.emit(ActivityChanged(activity.message_id, activity.kind, changes))
 
     def add_usage(self, usage: TokenUsage) -> None:
-        """Add a model call's tokens."""
         self.usage = replace(
             self.usage,
             prompt_tokens=self.usage.prompt_tokens + usage.prompt_tokens,
@@ -155,11 +149,7 @@ class Strategy(Workflow):
             self._parent.add_usage(usage)
 
     async def run_inside(self, parent: "Strategy") -> None:
-        """Run as a part of another strategy's step: its events and its tokens are the parent's.
-
-        Raises:
-            AgentexError: why it broke off.
-        """
+        """Run as a part of another strategy's step, with its events and token count."""
         self.channel, self._parent = parent.channel, parent
         handler = self.run()
         outcome = stop_event_future(handler)
@@ -179,8 +169,8 @@ class Strategy(Workflow):
     async def run_step(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
         """Run the body of a step between its two step events.
 
-        A failure ends the workflow here, where it can be named: raised through the workflow it
-        would be logged by the library with its text.
+        A failure ends the workflow here, where it can be named: raised through the workflow, the library
+        would log it with its text.
         """
         self.emit(StepStarted(name))
         try:
@@ -191,7 +181,7 @@ class Strategy(Workflow):
         except AgentexError as error:
             self.failure = error
             return StopEvent()
-        # The edge of the run: whatever a step did wrong must still end in one terminal event.
+        # The edge of the run: every failure of a step must end in one terminal event.
         except Exception as error:  # noqa: BLE001
             _log.error("strategy.step_failed", step=name, error=type(error).__name__)
             self.failure = AgentexError()

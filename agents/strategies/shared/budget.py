@@ -1,4 +1,4 @@
-"""What one run may spend before it must answer: turns, tokens, time, patience with repeats."""
+"""The budget of a run: turns, tokens, time and repeated calls before it must answer."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from agents.run_context import RunLimits
 
 EndedBy = Literal["turns", "tokens", "time", "repeats"]
 _MOST_REPEATS = 2
-# Kept between the last answer and the run's own deadline, at most half of the time there is.
+# Reserve between the answer and the run's deadline, at most half of the time.
 _ENDING_SECONDS = 5.0
 
 
@@ -39,11 +39,7 @@ _NOTES: dict[EndedBy, _Wording] = {
 
 
 class Budget:
-    """Counts what a run spends.
-
-    Attributes:
-        ended_by: What was used up first; None while there is some of everything.
-    """
+    """Counts what a run spends; ``ended_by`` is the first limit reached, or None."""
 
     def __init__(self, limits: RunLimits, journal: Journal) -> None:
         self.ended_by: EndedBy | None = None
@@ -55,54 +51,51 @@ class Budget:
 
     @property
     def acting_seconds_left(self) -> float:
-        """Time left for thinking and doing."""
+        """Time left for thinking and calls."""
         return max(0.0, self._limits.acting_seconds - self._journal.live_seconds)
 
     @property
     def answer_seconds_left(self) -> float:
-        """Time left for the last answer, which must end before the run's own deadline."""
+        """Time left for the answer, which must end before the run's own deadline."""
         limits = self._limits
         spare = max(0.0, limits.timeout_seconds - limits.acting_seconds)
         end = limits.timeout_seconds - min(_ENDING_SECONDS, spare / 2)
         return max(0.0, end - self._journal.live_seconds)
 
     def spend_turn(self, tokens: int) -> None:
-        """Count a turn of the model."""
         self._turns += 1
         self._tokens += tokens
 
     def observe_round(self, *, only_repeats: bool) -> None:
-        """Count a round of calls: two in a row that ask nothing new lead nowhere."""
+        """Count a round of calls: two in a row with only repeats lead nowhere."""
         self._repeats = self._repeats + 1 if only_repeats else 0
 
     @property
     def is_stuck(self) -> bool:
-        """Whether the calls go round in circles."""
         return self._repeats >= _MOST_REPEATS
 
     def reset_repeats(self) -> None:
-        """Begin something else, for which nothing was asked yet."""
+        """Forget repeats, for a new subtask."""
         self._repeats = 0
 
     def end(self, by: EndedBy) -> None:
-        """End it; the first reason stays."""
+        """End the budget; the first reason stays."""
         self.ended_by = self.ended_by or by
 
     def is_over(self) -> bool:
-        """Whether no more may be thought or done."""
         if self.is_stuck:
             self.end("repeats")
         elif self._turns >= self._limits.max_turns:
             self.end("turns")
         elif self._tokens >= self._limits.max_tokens:
             self.end("tokens")
-        # By the journal's own clock, so that it is decided alike when the run is taken up.
+        # By the journal's clock, so that a replay decides the same.
         elif self._journal.seconds >= self._limits.acting_seconds:
             self.end("time")
         return self.ended_by is not None
 
     def note(self, *, is_chinese: bool) -> str:
-        """What the reader of the answer is told of its end; empty when nothing was used up."""
+        """A note on the limit for the reader of the answer; empty if none was reached."""
         if self.ended_by is None:
             return ""
         limits = {

@@ -1,4 +1,4 @@
-"""Resolving the ``[n]`` marks of an answer to the passages they name."""
+"""Resolution of the ``[n]`` marks of an answer to passages, and a check of its claims."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _CLAIM_CHECK_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _BULLET = re.compile(r"^\s*(?:[-*+>•]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$|\|)")
-# A sentence that says what is not known claims nothing about the documents.
+# A sentence about missing knowledge claims nothing about the documents.
 _DISCLAIMER = re.compile(
     r"\b(?:no (?:passage|document|information|mention|source)|do(?:es)? not (?:say|mention|contain|"
     r"state|hold|cover|specify)|don't|doesn't|not (?:mentioned|stated|found|specified)|"
@@ -27,35 +27,32 @@ _MOST_CLAIMS = 50
 _CLAIM_CHECK_LONGEST_CLAIM = 500
 
 
-def unsupported_claims(answer: str, evidence: Evidence, *, told: str = "") -> tuple[UnsupportedClaim, ...]:
+def unsupported_claims(answer: str, evidence: Evidence, *, uncited: str = "") -> tuple[UnsupportedClaim, ...]:
     """The statements without a source, in order.
 
-    When nothing was retrieved, only those with marks count: the others claim no source.
+    If nothing was retrieved, only statements with marks count: the others claim no source.
 
-    A statement is borne out by the marks in it, else by the next ones in its paragraph or list
-    item, else by those before it there. A figure must stand in one of the cited passages, and in
-    one language the statement must share a word with them; whether a passage means what the
-    statement says is not judged.
+    A statement is supported by its own marks, else by the next ones in its paragraph or list item, else
+    by those before it there. Each figure must be in one of the cited passages, and within one language
+    the statement must share a word with them; whether the passage means the same is not judged.
 
     Args:
-        answer: with its ``[n]`` marks.
-        evidence: what the marks may name.
-        told: what tools said that has no number; a statement without a mark may rest on it.
+        uncited: Tool output without numbers, which statements without a mark may rest on.
     """
     is_bare = not evidence.numbers()
     prose = _CLAIM_CHECK_CODE.sub("\n", answer[:_LONGEST_ANSWER])
-    found: list[UnsupportedClaim] = []
+    claims: list[UnsupportedClaim] = []
     for block in _blocks(prose):
         for claim, numbers in _with_marks(_statements(block)):
             verdict = _verdict(claim, numbers, evidence)
-            is_told = told and not numbers and _bears_out(told, claim)
-            if verdict is not None and not is_told and (numbers or not is_bare):
-                found.append(verdict)
-    return tuple(found[:_MOST_CLAIMS])
+            is_borne_out = uncited and not numbers and _bears_out(uncited, claim)
+            if verdict is not None and not is_borne_out and (numbers or not is_bare):
+                claims.append(verdict)
+    return tuple(claims[:_MOST_CLAIMS])
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Paragraphs and list items; headings and tables are left out."""
+    """Paragraphs and list items, without headings and tables."""
     lines: list[str] = []
     for line in [*text.splitlines(), ""]:
         is_item = _BULLET.match(line) is not None
@@ -68,7 +65,7 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 def _statements(block: str) -> list[str]:
-    """The sentences of a block; marks behind the full stop belong to the sentence before."""
+    """The sentences of a block; marks after the full stop belong to the sentence before."""
     whole: list[str] = []
     for sentence in sentences(block):
         marks = _LEADING_MARKS.match(sentence)
@@ -104,20 +101,20 @@ def _verdict(claim: str, numbers: Sequence[int], evidence: Evidence) -> Unsuppor
 
 
 def _bears_out(source: str, claim: str) -> bool:
-    """Whether all figures of the claim, and a word of it, stand in the source."""
-    # Between two languages no word is shared, and none is missed.
+    """Whether the source contains all figures of the claim, and one of its words."""
+    # Texts in different languages need not share words.
     is_foreign = is_cjk_dominant(claim) != is_cjk_dominant(source)
     shares = is_foreign or not set(tokenize(claim)).isdisjoint(tokenize(source))
     return shares and _figures(claim) <= _figures(source)
 
 
 def _figures(text: str) -> set[str]:
-    """Numbers as they are compared: without thousands separators and trailing zeros."""
+    """Numbers normalised for comparison: no thousands separators or trailing zeros."""
     plain: set[str] = set()
     for figure in _FIGURE.findall(text):
         digits = re.sub(r",(?=\d{3})", "", figure)
         digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
-        # "07:00" and "7:00" name one hour.
+        # "07:00" and "7:00" are the same time.
         plain.add(digits.lstrip("0") or "0")
     return plain
 
@@ -131,7 +128,7 @@ _LONGEST_CLAIM = 1200
 
 @dataclass(frozen=True, slots=True)
 class CheckedCitations:
-    """The citations of an answer, by number, and the numbers that no passage has."""
+    """The citations of an answer, by number, and the numbers without a passage."""
 
     citations: tuple[Citation, ...]
     invalid_numbers: tuple[int, ...]
@@ -163,10 +160,10 @@ def without_marks(answer: str) -> str:
 
 
 def _claim_before(text: str) -> str:
-    """The paragraph piece or sentence that a mark stands behind."""
+    """The sentence or part of a paragraph in front of a mark."""
     paragraph = _TRAILING_MARKS.sub("", text).rsplit("\n\n", 1)[-1]
-    found = sentences(paragraph)
-    return found[-1] if found and not paragraph.lstrip().startswith(">") else paragraph
+    pieces = sentences(paragraph)
+    return pieces[-1] if pieces and not paragraph.lstrip().startswith(">") else paragraph
 
 
 def _cite(number: int, passage: Passage, claims: list[str]) -> Citation:
@@ -194,7 +191,7 @@ def _quoted_span(content: str, claims: list[str]) -> tuple[int, int]:
     """From the first to the last sentence that a claim rests on, or the best one if far apart."""
     spans = _sentence_spans(content)
     tokens = [set(tokenize(content[start:end])) for start, end in spans]
-    chosen = [found for claim in claims if (found := _nearest(set(tokenize(claim)), tokens))]
+    chosen = [nearest for claim in claims if (nearest := _nearest(set(tokenize(claim)), tokens))]
     if not chosen:
         return _trimmed(content, 0, min(len(content), _LONGEST_QUOTE))
     first, last = min(item[1] for item in chosen), max(item[2] for item in chosen)
@@ -204,7 +201,7 @@ def _quoted_span(content: str, claims: list[str]) -> tuple[int, int]:
 
 
 def _nearest(claim: set[str], tokens: list[set[str]]) -> tuple[float, int, int] | None:
-    """Score, first and last of the sentences nearest to a claim; neighbours it repeats join in."""
+    """Score, first and last of the sentences nearest to a claim, with neighbours that it repeats."""
     scores = [len(claim & have) / (len(have) + 4) for have in tokens]
     best = max(range(len(scores)), key=scores.__getitem__, default=0)
     if not scores or scores[best] == 0:

@@ -1,4 +1,4 @@
-"""The way events leave a strategy: coalesced, and closed properly whatever happens."""
+"""The channel from a strategy to its reader: coalesces events and closes what is open."""
 
 import asyncio
 from collections.abc import Collection, Iterable
@@ -39,7 +39,7 @@ _UNFINISHED_RESULT = {
 
 
 class OpenEntities:
-    """What was started and not ended yet."""
+    """Steps, messages and calls that were started and not ended."""
 
     def __init__(self) -> None:
         self._steps: list[str] = []
@@ -52,23 +52,20 @@ class OpenEntities:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Steps that are open, outermost first."""
         return tuple(self._steps)
 
     @property
     def activity(self) -> ActivityStarted | None:
-        """The activity message as it is now."""
         return self._activity
 
     @property
-    def known(self) -> frozenset[str]:
+    def known_ids(self) -> frozenset[str]:
         """Ids of all messages, thoughts and calls so far, open or not."""
         return frozenset(self._known)
 
     def observe(self, event: RunEvent) -> None:
-        """Follow one event."""
         if isinstance(event, Delta):
-            # Nearly all of them, and they open and close nothing.
+            # Nearly all events are deltas, which open and close nothing.
             return
         match event:
             case StepStarted(name):
@@ -111,9 +108,7 @@ class OpenEntities:
     ) -> list[RunEvent]:
         """The events that close everything open, innermost first.
 
-        Args:
-            why: what calls without a result are told.
-            waiting: calls that get their result in another run.
+        ``waiting`` calls get their result in another run.
         """
         closing: list[RunEvent] = [ThoughtEnded(message_id) for message_id in self._thoughts]
         closing += [TextEnded(message_id, stopped=True) for message_id in self._texts]
@@ -129,11 +124,11 @@ class OpenEntities:
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """What is to be written down at once, or not at all.
+    """Events and effects to be written together or not at all.
 
     Attributes:
-        events: In order; may be none.
-        effects: What the journal learned up to the last of them.
+        events: In order; may be empty.
+        effects: The journal's changes up to the last event.
         own_events: The journal's count at that moment.
     """
 
@@ -143,17 +138,14 @@ class EventBatch:
 
     @property
     def is_last(self) -> bool:
-        """Whether it ends the run."""
         return bool(self.events) and is_terminal(self.events[-1])
 
 
 class EventChannel:
-    """One writer side, one reader; deltas of one entity that still wait are joined.
+    """One writer side, one reader; queued deltas of one entity are joined.
 
-    Args:
-        journal: of the run.
-        reopens: whether the first new event begins a log of its own, in which the steps that
-            are open have to be opened again and the activity message is shown anew.
+    With ``reopens``, the first new event begins a log of its own, which needs open steps and the activity
+    message again.
     """
 
     def __init__(self, journal: Journal | None = None, *, reopens: bool = False) -> None:
@@ -168,25 +160,22 @@ class EventChannel:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the terminal event was written."""
         return self._is_closed
 
     @property
     def activity(self) -> ActivityStarted | None:
-        """The activity message of the run as it is now."""
         return self._open.activity
 
     @property
-    def known(self) -> frozenset[str]:
-        """Ids of all messages, thoughts and calls of the run so far."""
-        return self._open.known
+    def known_ids(self) -> frozenset[str]:
+        return self._open.known_ids
 
     def observe(self, event: RunEvent) -> None:
-        """Take note of an event that is in the log already."""
+        """Note an event that is in the log already."""
         self._open.observe(event)
 
     def emit(self, event: RunEvent) -> None:
-        """Write an event; after the terminal one nothing is written any more."""
+        """Write an event; ignored after the terminal one."""
         if self._is_closed:
             return
         if self._reopens:
@@ -199,7 +188,7 @@ class EventChannel:
         self._ready.set()
 
     async def written(self) -> None:
-        """Wait until everything so far, the journal included, is written down."""
+        """Wait until everything so far, including the journal, is stored."""
         self._asked_writes += 1
         mine = self._asked_writes
         self._ready.set()
@@ -213,18 +202,18 @@ class EventChannel:
             return
         waiting: set[str] = set()
         if isinstance(terminal, Finished):
-            waiting = {one.call_id for one in terminal.interrupts} | {*terminal.pending_call_ids}
+            waiting = {interrupt.call_id for interrupt in terminal.interrupts} | {*terminal.pending_call_ids}
         why = "cancelled" if isinstance(terminal, Finished) else "failed"
         for event in self._open.closing(why, waiting=waiting):
             self.emit(event)
-        if (shown := self.activity) is not None:
+        if (activity := self.activity) is not None:
             status: JsonValue = _status_after(terminal)
-            self.emit(ActivityChanged(shown.message_id, shown.kind, {"status": status}))
+            self.emit(ActivityChanged(activity.message_id, activity.kind, {"status": status}))
         self.emit(terminal)
         self._is_closed = True
 
     async def read(self) -> tuple[EventBatch, int]:
-        """All that waits, and a number for ``wrote`` once it is written down."""
+        """All queued events, and a number for ``wrote`` once they are stored."""
         await self._ready.wait()
         self._ready.clear()
         events, self._waiting = _joined(self._waiting), []
@@ -232,13 +221,13 @@ class EventChannel:
         return batch, self._asked_writes
 
     def wrote(self, number: int) -> None:
-        """Say that a batch that was read is written down."""
+        """Confirm that a batch from ``read`` is stored."""
         self._done_writes = number
         self._written.set()
 
 
 def _joined(events: Iterable[RunEvent]) -> list[RunEvent]:
-    """The events with neighbouring deltas of one entity as one, in time linear in their text."""
+    """Join neighbouring deltas of one entity, in time linear in their text."""
     joined: list[RunEvent] = []
     for entity, group in groupby(events, key=_entity):
         together = list(group)
@@ -252,7 +241,6 @@ def _joined(events: Iterable[RunEvent]) -> list[RunEvent]:
 
 
 def _entity(event: RunEvent) -> tuple[type, str] | None:
-    """What an event tells more of, if it is a delta."""
     match event:
         case TextDelta() | ThoughtDelta():
             return type(event), event.message_id

@@ -1,4 +1,4 @@
-"""What is decided by the words of a question alone: its parts, and which agent type answers."""
+"""Decisions by the words of a question alone: its parts, and the agent type."""
 
 import re
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ MOST_PARTS = 8
 
 
 def split_question(question: str) -> list[str]:
-    """The things a question asks, in order; the question itself when it can't be taken apart."""
+    """The parts of a question in order, or the question itself if it has none."""
     if is_command(question):
         return [question.strip()]
     for pattern in _COMPARED:
@@ -54,12 +54,7 @@ def _asking(pieces: Iterable[str]) -> list[str]:
 
 
 def route_question(question: str, *, can_search: bool) -> str:
-    """The agent type for a question, by its words alone.
-
-    Args:
-        question: as it was asked.
-        can_search: whether a knowledge base is selected.
-    """
+    """The agent type for a question, by its words alone."""
     if is_command(question):
         return "react"
     if _REFLECTED.search(question):

@@ -51,12 +51,12 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the model said.
+    """A finished turn of the model.
 
     Attributes:
         message_id: Id of the assistant message; its text is still open if there are no calls.
-        calls: Complete calls under ids of our own: providers repeat theirs in every turn.
-        reasoning_blocks: What goes back to the provider with the calls, as it came.
+        calls: Complete calls under our own ids: providers repeat theirs in every turn.
+        reasoning_blocks: Sent back to the provider with the calls, unchanged.
     """
 
     message_id: str
@@ -72,7 +72,6 @@ class Turn:
         return self.finish_reason == "length"
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The turn as it is written down."""
         calls: list[JsonValue] = [asdict(call) for call in self.calls]
         return {
             "message_id": self.message_id,
@@ -85,16 +84,11 @@ class Turn:
 
     @classmethod
     def from_json(cls, data: JsonValue) -> "Turn":
-        """The turn that was written down.
-
-        Raises:
-            pydantic.ValidationError: it was written by another version.
-        """
+        """The recorded turn; raises ``pydantic.ValidationError`` for another version's."""
         return _TURNS.validate_python(data)
 
     @property
     def message(self) -> ModelMessage:
-        """The turn as a message of the conversation."""
         return ModelMessage(
             "assistant", self.text, self.calls, reasoning=self.reasoning, reasoning_blocks=self.reasoning_blocks
         )
@@ -103,7 +97,7 @@ class Turn:
 _TURNS = TypeAdapter(Turn)
 # About right for English; Chinese has fewer to a token, so its bound comes later.
 _CHARACTERS_PER_TOKEN = 4
-# The name and the id of a call, which count though it may have no arguments.
+# Name and id of a call, which may have no arguments.
 _CALL_CHARACTERS = 60
 
 
@@ -127,18 +121,11 @@ async def stream_turn(
     spend: Callable[[TokenUsage], None],
     most_tokens: int,
 ) -> Turn:
-    """Stream one turn to its end.
-
-    Args:
-        events: What the model says; closed at the end.
-        takes_calls: Whether tools were offered; calls are ignored otherwise.
-        emit: Hears it as it speaks.
-        spend: Is told its tokens.
-        most_tokens: Of its thoughts, text and calls together; not every model comes to an end.
+    """Stream one turn to its end; ``events`` is closed then, and calls are ignored unless ``takes_calls``.
 
     Raises:
-        ModelFailed: The model broke off; what is open stays open for the channel to close.
-        TurnTooLong: It went on for longer than it may; what is open stays open too.
+        TurnTooLong: More than ``most_tokens`` of thoughts, text and calls: not every model comes to an
+            end. What is open stays open.
     """
     stream = _TurnStream(emit, takes_calls=takes_calls)
     characters = 0
@@ -182,7 +169,6 @@ class _TurnStream:
         self._blocks: list[dict[str, JsonValue]] = []
 
     def add(self, event: ModelText | ModelThought | ModelReasoningBlock | ModelToolCall) -> None:
-        """Pass on one delta."""
         match event:
             case ModelThought(delta):
                 self._add_thought(delta)
@@ -249,11 +235,7 @@ it, for turns whose text is data. Reasoning and tool calls are shown in each of 
 
 
 class TurnOutput:
-    """Passes on the events of one turn; what was left open can be closed.
-
-    Attributes:
-        message_id: Of the text that was begun, as the reader knows it.
-    """
+    """Passes on the events of one turn; what was left open can be closed."""
 
     def __init__(self, emit: Callable[[RunEvent], None], voice: Voice) -> None:
         self.message_id = ""
@@ -264,11 +246,10 @@ class TurnOutput:
 
     @property
     def text(self) -> str:
-        """All text so far."""
         return "".join(self._pieces)
 
     def __call__(self, event: RunEvent) -> None:
-        """Pass on an event as the voice wants it."""
+        """Pass on an event according to the voice."""
         match event:
             case TextStarted(message_id):
                 # A thought must not have the id of the message that its tool calls belong to.
@@ -298,16 +279,12 @@ class TurnOutput:
                 return ThoughtEnded(self.message_id)
 
     def end(self, *, has_calls: bool) -> None:
-        """After a whole turn: end the thought that its text was; an answer stays open."""
+        """End a complete turn: close a text shown as thought, leave an answer open."""
         if self._voice == "thought" and self.text and not has_calls:
             self(TextEnded(self.message_id))
 
     def cut(self) -> bool:
-        """After a turn that was cut off: close what is open, but an answer that was begun.
-
-        Returns:
-            Whether such an answer is open.
-        """
+        """End a turn that was cut off; True if an answer was begun, which stays open."""
         closing = self._open.closing("budget")
         is_answer = self._voice == "answer" and [type(event) for event in closing] == [TextEnded]
         if is_answer:
@@ -334,12 +311,7 @@ class _Outcome:
 
 
 class ModelCaller:
-    """Asks the model for a run, or reads back what it said.
-
-    Args:
-        strategy: whose model, events and tokens.
-        budget: is told when a turn used up the time or the tokens.
-    """
+    """Calls the model for a run, or reads its recorded turn."""
 
     def __init__(self, strategy: Strategy, budget: Budget) -> None:
         self._strategy = strategy
@@ -348,21 +320,11 @@ class ModelCaller:
     async def call(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], *, voice: Voice, seconds: float | None = None
     ) -> Turn | None:
-        """One turn.
-
-        Args:
-            messages: what the model reads.
-            tools: what it may call.
-            voice: how its text is heard.
-            seconds: how long it may take; None leaves that to the run's own deadline.
-
-        Returns:
-            None when time or tokens were used up before it said anything that counts.
+        """One turn; None if time or tokens were used up before any usable output.
 
         Raises:
-            ToolsRefused: the endpoint can't do tool calling.
-            ModelFailed: the model broke off.
-            RunChanged: the run was begun by another version of the strategy.
+            ToolsRefused: The endpoint can't do tool calling.
+            RunChanged: Another version of the strategy began the run.
         """
         journal = self._strategy.context.journal
         key = journal.next_turn()
@@ -425,7 +387,7 @@ class ModelCaller:
         return turn
 
     def _note(self, turn: Turn, voice: Voice) -> None:
-        """Let the channel know what the turn opened, which is in the log already."""
+        """Tell the channel what a recorded turn opened, which is in the log already."""
         observe = self._strategy.channel.observe
         if voice == "answer" and turn.text:
             observe(TextStarted(turn.message_id))

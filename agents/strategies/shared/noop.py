@@ -1,4 +1,4 @@
-"""A run with nothing to do: what it was to answer is answered, or can't be."""
+"""A run with nothing to do: its answers are known already, or can't be used."""
 
 from workflows import step
 from workflows.events import StartEvent, StopEvent
@@ -10,23 +10,16 @@ from core.errors.base import AgentexError
 
 
 class NoOpStrategy(Strategy):
-    """Ends at once.
-
-    Args:
-        context: of the run.
-        refused: why it ends in an error; None ends it as a success.
-    """
+    """Ends at once, in an error if ``refused`` is set."""
 
     def __init__(self, context: RunContext, refused: AgentexError | None) -> None:
         super().__init__(context)
         self._refused = refused
 
     def initial_event(self) -> RunEvent:
-        """The caller's state."""
         return StateSnapshot(self.context.state)
 
     @step
     async def settle(self, event: StartEvent) -> StopEvent:
-        """End."""
         self.failure = self._refused
         return StopEvent()

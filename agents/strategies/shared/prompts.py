@@ -1,4 +1,4 @@
-"""What the prompts of all strategies share. Retrieved text never stands in a system message."""
+"""Prompt parts of all strategies. Retrieved text never stands in a system message."""
 
 import json
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def delimited(tag: str, text: str) -> str:
 
 
 def question_with_context(question: str, context: Sequence[ContextItem]) -> str:
-    """The question, followed by what the caller's page knows, as data."""
+    """The question, followed by the context of the caller's page as data."""
     if not context:
         return question
     items = [{"description": item.description, "value": item.value} for item in context]

@@ -1,4 +1,4 @@
-"""The one way to start, read and stop a strategy."""
+"""The only way to start, read and stop a strategy."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -22,15 +22,10 @@ _log = get_logger(__name__)
 
 
 class StrategyRun:
-    """A strategy about to run, running or done.
+    """A strategy about to run, running or done; without an ``agent_type`` it has no activity message.
 
-    Args:
-        strategy: not started yet.
-        agent_type: its name, for the activity message that shows how far it is; None for a run
-            that shows none.
-
-    ``events`` raises nothing but its own reader's cancellation: whatever goes wrong ends in one
-    terminal event (``Finished`` or ``Failed``), with everything open closed before it.
+    ``events`` raises nothing but its own reader's cancellation: every failure ends in one terminal
+    event (``Finished`` or ``Failed``), with everything open closed before it.
     """
 
     def __init__(self, strategy: Strategy, agent_type: str | None = None) -> None:
@@ -43,7 +38,6 @@ class StrategyRun:
 
     @property
     def usage(self) -> RunUsage:
-        """Tokens so far."""
         return self._strategy.usage
 
     async def events(self) -> AsyncGenerator[RunEvent, None]:
@@ -54,10 +48,10 @@ class StrategyRun:
                     yield event
 
     async def batches(self) -> AsyncGenerator[EventBatch, None]:
-        """The run's events, once, all that wait at a time; what waits longer is joined more.
+        """The run's events, once, in batches of all queued ones.
 
-        A batch counts as written down when the next one is asked for. Closing the generator
-        early stops the run.
+        Asking for the next batch confirms that the last one is stored. Closing the generator early stops
+        the run.
         """
         driver = asyncio.create_task(self._drive())
         driver.add_done_callback(self._end_after)
@@ -76,13 +70,13 @@ class StrategyRun:
     async def stop(self, *, timeout_seconds: float = 1.0) -> None:
         """Stop; ``events`` then closes what is open and ends in ``Finished(cancelled)``.
 
-        Async work is cancelled at once; what does not yield within the timeout is left behind,
-        and what it still writes is dropped. Does nothing to a run that is over.
+        Async work is cancelled at once; work that does not yield within the timeout is abandoned and its
+        output dropped. Does nothing if the run is over.
         """
         self._is_stopped = True
         await self._caught_up(timeout_seconds)
         if self._handler is not None and not self._handler.is_done():
-            # The library's own timeout waits for work that does not let itself be cancelled.
+            # The library's own timeout waits for work that resists cancellation.
             cancelling = asyncio.create_task(self._handler.cancel_run(timeout=timeout_seconds))
             self._cancelling.add(cancelling)
             cancelling.add_done_callback(self._cancelling.discard)
@@ -90,23 +84,23 @@ class StrategyRun:
         self._channel.finish(Finished(self._strategy.usage, outcome="cancelled"))
 
     async def _caught_up(self, seconds: float) -> None:
-        """Wait until a run that was taken up knows again what it had left open."""
+        """Wait until a replay has reached what it had left open."""
         journal = self._strategy.context.journal
         deadline = asyncio.get_running_loop().time() + seconds
-        # Replay takes milliseconds, and is no place for a signal that every effect would set.
+        # Replay takes milliseconds; a signal would have to be set by every effect.
         while (  # noqa: ASYNC110
             journal.is_replaying and not self._channel.is_closed and asyncio.get_running_loop().time() < deadline
         ):
             await asyncio.sleep(_REPLAY_POLL_SECONDS)
 
     @property
-    def known(self) -> frozenset[str]:
-        """Ids of all messages, thoughts and calls so far, those of the run's past included."""
-        return self._channel.known
+    def known_ids(self) -> frozenset[str]:
+        """Ids of all messages, thoughts and calls so far, including the run's past."""
+        return self._channel.known_ids
 
     async def _drive(self) -> None:
         is_behind = self._strategy.context.journal.is_replaying and not self._channel.is_closed
-        # Who stops a run that was taken up waits until it knows again what it had said.
+        # A stop waits until the replay has reached the recorded end.
         if self._is_stopped and not is_behind:
             return
         self._strategy.emit(self._strategy.initial_event())
@@ -125,7 +119,7 @@ class StrategyRun:
         self._conclude(outcome)
 
     def _end_after(self, driver: asyncio.Task[None]) -> None:
-        """Never leave the reader waiting, not even when the driver itself broke."""
+        """Never leave the reader waiting, even if the driver itself failed."""
         if not driver.cancelled() and (error := driver.exception()) is not None:
             _log.error("strategy.driver_failed", error=type(error).__name__)
         self._fail(AgentexError())
@@ -160,6 +154,6 @@ def failure_event(failure: AgentexError, usage: RunUsage, *, is_chinese: bool) -
     reason = (is_chinese and details.get("reason_zh")) or details.get("reason")
     if failure.code == ModelFailed.code and isinstance(reason, str):
         message = f"{message}: {reason}"
-    # Seed 002 section 12.4.1 names this one code.
+    # docs/reference/agentex-api.md, section 12.4.1 names this code.
     name = "LLM_ERROR" if failure.code == ModelFailed.code else failure.wire_name
     return Failed(name, message, failure.code, usage)

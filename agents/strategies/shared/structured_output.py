@@ -1,4 +1,4 @@
-"""Answers of the model that are data: asked for as JSON, validated, repaired once."""
+"""Structured answers of the model: JSON, validated, repaired once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,11 +27,7 @@ class StructuredAnswer(Generic[ShapeT]):
 
 
 def read_object(text: str, shape: type[ShapeT]) -> ShapeT:
-    """The JSON object in a text, whatever stands around it.
-
-    Raises:
-        Unreadable: there is none, or not of this shape.
-    """
+    """The JSON object within a text; raises ``InvalidStructuredOutput``."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         raise InvalidStructuredOutput("there is no JSON object in it")
@@ -46,25 +42,16 @@ async def ask_structured(
 ) -> StructuredAnswer[ShapeT] | None:
     """Ask the model for an object; its text is not shown, its reasoning is.
 
-    Args:
-        strategy: whose model and budget.
-        messages: they say what is wanted.
-        shape: of the object.
-
-    Returns:
-        None when the second answer was no better, or the time was used up.
-
-    Raises:
-        ModelFailed: the model broke off.
+    None if the second answer was no better, or time was used up.
     """
-    asked = list(messages)
+    conversation = list(messages)
     for is_repair in (False, True):
-        turn = await strategy.ask_model(asked, voice="silent", tools=False)
+        turn = await strategy.ask_model(conversation, voice="silent", tools=False)
         if turn is None:
             return None
         try:
             return StructuredAnswer(read_object(turn.text, shape), is_repair)
         except InvalidStructuredOutput as fault:
-            said = [ModelMessage("assistant", turn.text)] if turn.text else []
-            asked += [*said, ModelMessage("user", REPAIR.format(fault=fault))]
+            reply = [ModelMessage("assistant", turn.text)] if turn.text else []
+            conversation += [*reply, ModelMessage("user", REPAIR.format(fault=fault))]
     return None

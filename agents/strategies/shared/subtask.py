@@ -1,4 +1,4 @@
-"""Working on one task with tools, inside one step of a strategy."""
+"""Work on one task with tools, within one step of a strategy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +11,7 @@ from agents.strategies.shared.tool_loop import ToolLoopStrategy
 
 @dataclass(frozen=True, slots=True)
 class SubtaskResult:
-    """What came of a task.
-
-    Attributes:
-        text: What the model said at its end; empty when it came to none.
-        messages: The calls that were made and their results.
-        ran: Calls that their tool answered.
-        failed: Calls that gave nothing.
-    """
+    """The outcome of a task: the model's final text, or "", and the calls with their results."""
 
     text: str
     messages: tuple[ModelMessage, ...] = ()
@@ -27,34 +20,27 @@ class SubtaskResult:
 
     @property
     def found_nothing(self) -> bool:
-        """Whether nothing came of it: no result, or no call that worked."""
+        """Whether there was no result, or no call that worked."""
         return not self.text or (self.failed > 0 and self.ran == 0)
 
     @property
     def passages(self) -> list[NumberedText]:
-        """The passages in the results, once each, in the order of their searches."""
-        found = {
+        """The distinct passages in the results, in the order of their searches."""
+        by_number = {
             passage.number: passage
             for message in self.messages
             if message.role == "tool"
             for passage in read_passages(message.content) or ()
         }
-        return list(found.values())
+        return list(by_number.values())
 
 
 async def run_subtask(
     strategy: ToolLoopStrategy, messages: Sequence[ModelMessage], *, voice: Voice, lookup: str
 ) -> SubtaskResult:
-    """Think and act until the model says something without a call, or the budget ends it.
+    """Think and act until the model answers without a call, or the budget ends it.
 
-    Args:
-        strategy: whose model, tools and budget.
-        messages: the task.
-        voice: how the model's text is heard.
-        lookup: what is searched for an endpoint that knows no tools.
-
-    Raises:
-        ModelFailed: the model broke off.
+    ``lookup`` is the search for an endpoint without tool calling.
     """
     strategy.start_subtask(lookup)
     exchange: list[ModelMessage] = []

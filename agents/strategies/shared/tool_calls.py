@@ -1,4 +1,4 @@
-"""Tool calls as effects: run once, read back when the run is taken up, held for a person."""
+"""Tool calls as effects: run once, read back in a replay, held for a person."""
 
 import asyncio
 import json
@@ -33,13 +33,7 @@ _FINDINGS = TypeAdapter(list[EvidenceFinding])
 
 
 class ToolCallRunner:
-    """Runs the calls of a run, or reads back what they gave.
-
-    Args:
-        strategy: whose events and journal.
-        budget: says how long a call may take, and is told when time was used up.
-        evidence: what tools add their passages to.
-    """
+    """Runs the calls of a run, or reads back their results."""
 
     def __init__(self, strategy: Strategy, budget: Budget, evidence: Evidence) -> None:
         self._strategy = strategy
@@ -47,10 +41,9 @@ class ToolCallRunner:
         self._evidence = evidence
 
     async def run(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolOutput]:
-        """Run calls; those that can be repeated side by side, any other alone and in order.
+        """Run calls: idempotent ones side by side, others alone and in order.
 
-        Raises:
-            Suspended: some wait for a person or for the caller's frontend; the others are done.
+        Raises ``Suspended`` if some wait for a person or the caller's frontend; the others are done.
         """
         try:
             return await self._run_all(calls, tools)
@@ -72,23 +65,23 @@ class ToolCallRunner:
         return [done[call.id] for call in calls]
 
     async def _run_first(self, calls: Sequence[ToolCall], tools: Toolbox) -> dict[str, ToolOutput]:
-        """Make or hold the calls that decide which of the others may be made at all."""
+        """Run or hold the calls that decide whether others are allowed."""
         done: dict[str, ToolOutput] = {}
         for call in calls:
             tool = tools.get(call.name)
             if tool is None or tool.preview is None:
                 continue
-            known = self._strategy.context.journal.find(_key(call))
-            given = known or await self._preview(call, tool, tools)
-            if isinstance(given, Effect) and given.status == "waiting":
-                self._hold_skill(call, given)
+            effect = self._strategy.context.journal.find(_key(call))
+            outcome = effect or await self._preview(call, tool, tools)
+            if isinstance(outcome, Effect) and outcome.status == "waiting":
+                self._hold_skill(call, outcome)
             else:
-                given = given if isinstance(given, ToolOutput) else None
-                done[call.id] = await self.run_one(call, tools, given)
+                outcome = outcome if isinstance(outcome, ToolOutput) else None
+                done[call.id] = await self.run_one(call, tools, outcome)
         return done
 
     async def _preview(self, call: ToolCall, tool: Tool, tools: Toolbox) -> Effect | ToolOutput | None:
-        """The effect of a call that waits, or the result of one that can't be made; else None."""
+        """The effect of a waiting call or the result of an impossible one; else None."""
         try:
             async with asyncio.timeout(self.budget.acting_seconds_left):
                 preview = await tools.preview_call(call.name, call.arguments)
@@ -103,20 +96,20 @@ class ToolCallRunner:
         self.budget.end("time")
         return ToolOutput(LATE_CALL, ran=False)
 
-    def _hold_skill(self, call: ToolCall, held: Effect) -> None:
+    def _hold_skill(self, call: ToolCall, effect: Effect) -> None:
         skills = self._strategy.context.skills
-        if skills is not None and "skill" in held.outcome:
-            skills.hold_pending(call.id, held.outcome["skill"])
+        if skills is not None and "skill" in effect.outcome:
+            skills.hold_pending(call.id, effect.outcome["skill"])
 
     def _waits(self, call: ToolCall, tools: Toolbox) -> bool:
-        """Whether somebody else has to do something before the call has a result."""
-        known = self._strategy.context.journal.find(_key(call))
-        if known is not None:
-            return known.status == "waiting"
+        """Whether the call waits for a person or the frontend."""
+        effect = self._strategy.context.journal.find(_key(call))
+        if effect is not None:
+            return effect.status == "waiting"
         tool = tools.get(call.name)
         if tool is None or not tool.needs_others:
             return False
-        # What could not be run whatever the answer is never asked.
+        # Nobody is asked about a call that could not run anyway.
         return tools.call_error(call.name, call.arguments) is None
 
     def _wait(self, calls: Sequence[ToolCall], tools: Toolbox) -> PendingCalls:
@@ -127,11 +120,11 @@ class ToolCallRunner:
             tool = tools.get(call.name)
             if effect is None:
                 effect = self._hold(call, tool)
-            held = effect.outcome.get("interrupt")
-            if held is None:
+            interrupt = effect.outcome.get("interrupt")
+            if interrupt is None:
                 frontend.append(call.id)
             else:
-                interrupts.append(TypeAdapter(Interrupt).validate_python(held))
+                interrupts.append(TypeAdapter(Interrupt).validate_python(interrupt))
         return PendingCalls(tuple(interrupts), tuple(frontend))
 
     def _hold(self, call: ToolCall, tool: Tool | None, preview: CallPreview | None = None) -> Effect:
@@ -139,27 +132,21 @@ class ToolCallRunner:
         if tool is not None and tool.side == "server":
             until = (utc_now() + timedelta(days=ANSWER_DAYS)).isoformat()
             is_chinese = self._strategy.is_chinese
-            asked = preview.question if preview else None
-            interrupt = build_interrupt(tool, call, until=until, is_chinese=is_chinese, asked=asked)
+            prompt = preview.question if preview else None
+            interrupt = build_interrupt(tool, call, until=until, is_chinese=is_chinese, prompt=prompt)
             if preview is not None and preview.skill is not None:
                 about["skill"] = preview.skill
             about["interrupt"] = TypeAdapter(Interrupt).dump_python(interrupt, mode="json")
         return self._strategy.context.journal.write(_key(call), about, "waiting")
 
-    async def run_one(self, call: ToolCall, tools: Toolbox, given: ToolOutput | None = None) -> ToolOutput:
-        """Run one call while there is time, and show its result.
-
-        Args:
-            call: what is called.
-            tools: of the run.
-            given: its result where it is known without the call being made.
-        """
+    async def run_one(self, call: ToolCall, tools: Toolbox, ready: ToolOutput | None = None) -> ToolOutput:
+        """Run one call while there is time, or use its ``ready`` result, and show the result."""
         journal, key = self._strategy.context.journal, _key(call)
         past, refusal = journal.read(key), tools.refusal(call.name)
         if past is None:
-            output, findings = (given, []) if given else await self._run_now(call, tools, refusal=refusal)
+            output, findings = (ready, []) if ready else await self._run_now(call, tools, refusal=refusal)
             done = self._skill_note(call)
-            # What a call did that broke does not count.
+            # A failed call does not change skills.
             note = done if is_success(output) else None
             noted: dict[str, JsonValue] = {"skill_note": note} if note else {}
             journal.write(key, {**_outcome(output, findings), **noted})
@@ -174,7 +161,7 @@ class ToolCallRunner:
         else:
             self._strategy.channel.observe(result)
         if past is None and refusal is not None:
-            # The denial is counted: a run that is taken up must find it, and its result, told.
+            # Denials are counted, so a replay must find this one and its result in the log.
             await self._strategy.channel.written()
         return output
 
@@ -183,12 +170,12 @@ class ToolCallRunner:
         return None if skills is None else skills.pop_note(call.id)
 
     async def _denied(self, call: ToolCall, refusal: str) -> ToolOutput:
-        """What a call gives that the active skills do not allow."""
+        """The result of a call that the active skills do not allow."""
         try:
             if (skills := self._strategy.context.skills) is not None:
                 await skills.record_denial(call.name)
         except AgentexError as error:
-            # It is refused all the same, and must not end the run.
+            # The call is refused anyway; this must not end the run.
             _log.error("skill.denial_not_noted", tool=call.name, error=type(error).__name__)
         return ToolOutput(refusal, ran=False)
 
@@ -196,21 +183,21 @@ class ToolCallRunner:
         self, call: ToolCall, tools: Toolbox, *, refusal: str | None
     ) -> tuple[ToolOutput, list[EvidenceFinding]]:
         journal, key = self._strategy.context.journal, _key(call)
-        known, tool = journal.find(key), tools.get(call.name)
+        effect, tool = journal.find(key), tools.get(call.name)
         if refusal is not None:
             return await self._denied(call, refusal), []
-        if known is not None:
-            self._hold_skill(call, known)
+        if effect is not None:
+            self._hold_skill(call, effect)
         arguments = call.arguments
-        if known is not None and known.status == "approved":
-            arguments = as_text(known.outcome.get("arguments"))
+        if effect is not None and effect.status == "approved":
+            arguments = as_text(effect.outcome.get("arguments"))
         if not _is_idempotent(tool):
-            if known is not None and known.status == "started":
+            if effect is not None and effect.status == "started":
                 return ToolOutput(UNKNOWN_OUTCOME, ran=False), []
-            # From here on it may have happened, whoever looks at the journal.
+            # From here on the call may have happened.
             journal.write(key, {"name": call.name, "arguments": arguments}, "started")
             await self._strategy.channel.written()
-        is_approved = known is not None and known.status == "approved"
+        is_approved = effect is not None and effect.status == "approved"
         with record_findings() as findings:
             try:
                 async with asyncio.timeout(self.budget.acting_seconds_left):
@@ -258,13 +245,7 @@ def _outcome(output: ToolOutput, findings: Sequence[EvidenceFinding]) -> dict[st
 
 @dataclass(frozen=True, slots=True)
 class ToolRound:
-    """A round of calls.
-
-    Attributes:
-        messages: The turn and its results, for the next turn.
-        ran: Calls that their tool answered.
-        failed: Calls that gave nothing.
-    """
+    """A round of calls; ``messages`` are the turn and its results."""
 
     messages: tuple[ModelMessage, ...]
     ran: int
@@ -272,12 +253,12 @@ class ToolRound:
 
 
 def search_call(query: str, new_id: str) -> ToolCall:
-    """A call of the search, under an id made of a new one."""
+    """A search call, with an id derived from a new one."""
     return _own_call(search_knowledge_base.NAME, {"query": query}, new_id)
 
 
 def load_call(skill: str, new_id: str) -> ToolCall:
-    """A call that loads a skill, under an id made of a new one."""
+    """A call that loads a skill, with an id derived from a new one."""
     return _own_call(load_skill.NAME, {"name": skill}, new_id)
 
 
@@ -287,18 +268,18 @@ def _own_call(name: str, arguments: dict[str, str], new_id: str) -> ToolCall:
 
 
 def is_success(output: ToolOutput) -> bool:
-    """Whether a call gave something."""
+    """Whether a call succeeded."""
     return output.ran and output.failure is None
 
 
 def is_uncited_source(call: ToolCall, output: ToolOutput) -> bool:
-    """Whether a statement without a citation may rest on a result; not on what a skill says."""
+    """Whether uncited statements may rest on a result; not on a skill's text."""
     is_uncited = read_passages(output.content) is None
     return is_success(output) and is_uncited and call.name not in ALWAYS_ALLOWED
 
 
 def call_signature(call: ToolCall) -> str:
-    """What was called with what, however its JSON is spelled."""
+    """Tool and arguments of a call, independent of JSON spelling."""
     try:
         arguments = json.dumps(parse(call.arguments or "{}"), sort_keys=True)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What strategies with tools share: turns within a budget, calls, evidence, the checked answer."""
+"""Base of strategies with tools: turns within a budget, calls, evidence, the checked answer."""
 
 from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import replace
@@ -59,11 +59,7 @@ _CHARACTERS_PER_TOKEN = 3
 
 
 class ToolLoopStrategy(Strategy):
-    """Base of the strategies that call tools.
-
-    Attributes:
-        uses_tools: False once the endpoint refused tools.
-    """
+    """Base of the strategies that call tools; ``uses_tools`` is False once the endpoint refused tools."""
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
@@ -73,19 +69,19 @@ class ToolLoopStrategy(Strategy):
         self.model_caller = ModelCaller(self, self._budget)
         self.call_runner = ToolCallRunner(self, self._budget, self.evidence)
         self.uses_tools = True
-        asked = [m.content for m in context.history if m.role == "user"]
-        self.standalone = standalone_question(context.question, asked)
-        # The outcome of each call so far, by what was called with what.
+        questions = [m.content for m in context.history if m.role == "user"]
+        self.standalone = standalone_question(context.question, questions)
+        # Success of each call so far, by signature.
         self._outcomes: dict[str, bool] = {}
         self._lookup = self.standalone
-        # What tools said that carries no number to cite.
-        self._told: list[str] = []
+        # Tool output without numbers to cite.
+        self._uncited: list[str] = []
         self._made_calls = 0
         self._shown_evidence = 0
         self._counted_tokens = 0
 
     async def run_step(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
-        """Run a step; the first one of the run begins with the skills that a person chose."""
+        """Run a step; the first one of the run loads the chosen skills."""
 
         async def prepared() -> NextT:
             await self._load_chosen()
@@ -97,15 +93,14 @@ class ToolLoopStrategy(Strategy):
         skills = self.context.skills
         if skills is None or not skills.start_loading_chosen():
             return
-        calls = [self.announce_call(load_call(one.key, self.new_id())) for one in skills.chosen]
+        calls = [self.announce_call(load_call(skill.key, self.new_id())) for skill in skills.chosen]
         for output in await self.call(calls):
             if output.failure is not None:
-                # Without it the run would do what the skill does not allow.
+                # Without the skill the run would not be bound by its restrictions.
                 raise output.failure
 
     @property
     def budget(self) -> Budget:
-        """What the run may still spend."""
         return self._budget
 
     @budget.setter
@@ -114,11 +109,10 @@ class ToolLoopStrategy(Strategy):
 
     @property
     def can_search(self) -> bool:
-        """Whether a knowledge base is selected."""
         return search_knowledge_base.NAME in self.tools
 
     def progress(self) -> dict[str, JsonValue]:
-        """Turns of the model, calls that have a result, passages, the budget that ended it."""
+        """Counts of turns, finished calls and passages, and the budget's end."""
         ended_by = self.budget.ended_by
         return {
             "turns": self.context.journal.turns,
@@ -128,21 +122,19 @@ class ToolLoopStrategy(Strategy):
         }
 
     def add_usage(self, usage: TokenUsage) -> None:
-        """Add a model call's tokens, for the budget too."""
         super().add_usage(usage)
         self._counted_tokens += usage.prompt_tokens + usage.completion_tokens
 
     def conversation(self, system: str) -> list[ModelMessage]:
-        """The system's message, what was said before and the question."""
         question = question_with_context(self.context.question, self.caller_context)
-        asked = ModelMessage("user", question, images=self.context.vision.images)
-        return [ModelMessage("system", system), *self.past(), asked]
+        message = ModelMessage("user", question, images=self.context.vision.images)
+        return [ModelMessage("system", system), *self.past(), message]
 
     @property
     def caller_context(self) -> tuple[ContextItem, ...]:
-        """What the caller's page knows; the offline model would look for every word of it."""
+        """Context of the caller's page; none for the offline model, which would search every word."""
         context = self.context
-        return () if context.model.is_extractive else (*context.caller_context, *context.vision.told)
+        return () if context.model.is_extractive else (*context.caller_context, *context.vision.unseen_notice)
 
     def past(self) -> list[ModelMessage]:
         """Earlier messages, without marks that mean other passages now."""
@@ -155,21 +147,9 @@ class ToolLoopStrategy(Strategy):
     async def ask_model(
         self, messages: Sequence[ModelMessage], *, voice: Voice = "answer", tools: bool = True
     ) -> Turn | None:
-        """One turn of the model, counted and in time.
+        """One turn of the model, counted and in time; None if time was used up before any usable output.
 
-        An endpoint that refuses tools is asked without them; what is in the knowledge bases is
-        then looked up for it.
-
-        Args:
-            messages: what it reads.
-            voice: how its text is heard.
-            tools: whether it may call them.
-
-        Returns:
-            None when time was used up before it said anything that counts.
-
-        Raises:
-            ModelFailed: the model broke off.
+        An endpoint that refuses tools is asked without them, after a search of the knowledge bases.
         """
         if tools and self.uses_tools:
             try:
@@ -183,41 +163,28 @@ class ToolLoopStrategy(Strategy):
         return await self.ask_model_in_time(messages, (), voice=voice)
 
     def equipped(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-        """The messages with the skills: the active ones, and while they can be loaded their index."""
+        """The messages with the active skills, and the index of skills if they can be loaded."""
         return with_skills(self.context.skills, messages, self.tools if self.uses_tools else ())
 
     def start_subtask(self, lookup: str) -> None:
-        """Begin something for which no call was made yet.
-
-        Args:
-            lookup: what is looked up for an endpoint that knows no tools.
-        """
+        """Begin a new subtask; ``lookup`` is the search for an endpoint without tool calling."""
         self._lookup = lookup
         self._outcomes.clear()
         self.budget.reset_repeats()
 
     def search_turn(self, query: str) -> Turn:
-        """A turn of the strategy's own, which searches."""
         return Turn(self.new_id(), "", "", (self.announce_search(query),), "tool_calls")
 
     async def ask_model_in_time(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], *, voice: Voice = "answer"
     ) -> Turn | None:
-        """One turn, counted and in time.
-
-        Returns:
-            None when time was used up before it said anything that counts.
-
-        Raises:
-            ToolsRefused: the endpoint can't do tool calling.
-            ModelFailed: the model broke off.
-        """
-        asked = self._as_asked(messages)
+        """As ``ask_model``, but raises ``ToolsRefused`` if the endpoint can't do tool calling."""
+        sent = self._as_asked(messages)
         counted = self._counted_tokens
         seconds = self.budget.acting_seconds_left
-        turn = await self.model_caller.call(asked, tools, voice=voice, seconds=seconds)
+        turn = await self.model_caller.call(sent, tools, voice=voice, seconds=seconds)
         if turn is not None and self.budget.ended_by != "time":
-            self.budget.spend_turn(self._tokens_since(counted, asked, turn))
+            self.budget.spend_turn(self._tokens_since(counted, sent, turn))
         return turn
 
     def _as_asked(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
@@ -226,23 +193,19 @@ class ToolLoopStrategy(Strategy):
         gone = {message.tool_call_id for message in fitted if message.content == LEFT_OUT}
         for call in (call for message in messages for call in message.tool_calls):
             if call.id in gone:
-                # Its result can't be read any more: it may be made again.
+                # The model no longer sees the result, so the call may be repeated.
                 self._outcomes.pop(call_signature(call), None)
         return fitted if self.uses_tools else results_as_user_messages(fitted)
 
-    def _tokens_since(self, counted: int, asked: Sequence[ModelMessage], turn: Turn) -> int:
+    def _tokens_since(self, counted: int, sent: Sequence[ModelMessage], turn: Turn) -> int:
         tokens = self._counted_tokens - counted
         if tokens or self.context.model.is_extractive:
             return tokens
-        said = sum(len(message.content) for message in asked) + len(turn.text)
-        return said // _CHARACTERS_PER_TOKEN
+        characters = sum(len(message.content) for message in sent) + len(turn.text)
+        return characters // _CHARACTERS_PER_TOKEN
 
     async def run_tool_calls(self, turn: Turn) -> ToolRound:
-        """Run the calls of a turn; each gets a result, and none is run that was run before.
-
-        Raises:
-            Suspended: some of them wait for a person or for the caller's frontend.
-        """
+        """Run the calls of a turn; each gets a result, and repeats are not run."""
         refused, repeated = self._refused(turn)
         ready = [call for call in turn.calls if call.id not in refused]
         for call in ready:
@@ -252,53 +215,47 @@ class ToolLoopStrategy(Strategy):
         for call, output in zip(ready, outputs, strict=True):
             signature = call_signature(call)
             self._outcomes[signature] = is_success(output) or signature in self._outcomes
-        given = {call.id: output for call, output in zip(ready, outputs, strict=True)} | refused
-        good = sum(is_success(output) for output in given.values())
-        answers = [ModelMessage("tool", given[call.id].content, tool_call_id=call.id) for call in turn.calls]
+        by_call = {call.id: output for call, output in zip(ready, outputs, strict=True)} | refused
+        good = sum(is_success(output) for output in by_call.values())
+        answers = [ModelMessage("tool", by_call[call.id].content, tool_call_id=call.id) for call in turn.calls]
         self.budget.observe_round(only_repeats=repeated == len(turn.calls))
-        return ToolRound((turn.message, *answers), good, len(given) - good)
+        return ToolRound((turn.message, *answers), good, len(by_call) - good)
 
     def _refused(self, turn: Turn) -> tuple[dict[str, ToolOutput], int]:
-        """The calls that are not run, with what is said of them, and how many are repeats."""
+        """The results of calls that are not run, and the number of repeats."""
         refused: dict[str, ToolOutput] = {}
         repeated = 0
-        asked: set[str] = set()
+        signatures: set[str] = set()
         for index, call in enumerate(turn.calls):
             signature = call_signature(call)
             if turn.is_cut and index == len(turn.calls) - 1:
                 refused[call.id] = ToolOutput(CUT_CALL, ran=False)
             elif index >= MOST_CALLS:
                 refused[call.id] = ToolOutput(EXTRA_CALL, ran=False)
-            elif self._outcomes.get(signature) or signature in asked:
+            elif self._outcomes.get(signature) or signature in signatures:
                 repeated += 1
                 refused[call.id] = ToolOutput(_REPEATED_CALL)
-            asked.add(signature)
+            signatures.add(signature)
         for call_id, output in refused.items():
             self.refuse(call_id, output.content)
         return refused, repeated
 
     def refuse(self, call_id: str, why: str) -> None:
-        """Give a call that is not run its result."""
         self.emit(ToolCallResult(f"result_{call_id}", call_id, why))
 
     async def call(self, calls: Sequence[ToolCall]) -> list[ToolOutput]:
-        """Run tools while there is time, and show what each of them gave.
-
-        Raises:
-            Suspended: some of them wait for a person or for the caller's frontend.
-        """
         outputs = await self.call_runner.run(calls, self.tools)
         self._made_calls += len(calls)
         self.show_skills()
         self.show_progress()
-        given = zip(calls, outputs, strict=True)
-        self._told += [output.content for call, output in given if is_uncited_source(call, output)]
+        pairs = zip(calls, outputs, strict=True)
+        self._uncited += [output.content for call, output in pairs if is_uncited_source(call, output)]
         return outputs
 
-    def show_skills(self, *, anew: bool = False) -> None:
-        """Bring the shared state up to date with the active skills and their steps."""
+    def show_skills(self, *, force: bool = False) -> None:
+        """Update the shared state with the active skills and their steps."""
         skills = self.context.skills
-        news = None if skills is None else skills.state_update(anew=anew)
+        news = None if skills is None else skills.state_update(anew=force)
         if news:
             self.emit(StateDelta((PatchOperation("add", "/skills", news),)))
 
@@ -309,31 +266,29 @@ class ToolLoopStrategy(Strategy):
     def announce_call(self, call: ToolCall) -> ToolCall:
         """A call of the strategy's own, shown like a model's."""
         started = ToolCallStarted(call.id, call.name, self.new_id())
-        for one in (started, ToolCallArgs(call.id, call.arguments), ToolCallEnded(call.id)):
-            self.emit(one)
+        for event in (started, ToolCallArgs(call.id, call.arguments), ToolCallEnded(call.id)):
+            self.emit(event)
         return call
 
     def show_evidence(self) -> None:
-        """Bring the shared state up to date with what was found."""
         if len(self.evidence.numbers()) == self._shown_evidence:
             return
         self._shown_evidence = len(self.evidence.numbers())
         self.emit(StateDelta((PatchOperation("add", "/evidence", self.evidence.to_json()),)))
 
     def passages(self, *, relevant_only: bool = False) -> str:
-        """What was found, as JSON text that fits into a prompt."""
+        """The evidence as JSON text that fits into a prompt."""
         numbers = self.evidence.numbers(relevant_only=relevant_only)
         return self.evidence.text(numbers, limit=self.context.limits.evidence_characters)
 
     def emit_thought(self, thought: str) -> None:
-        """Show a thought of the strategy's own."""
         thought_id = self.new_id()
         self.emit(ThoughtStarted(thought_id))
         self.emit(ThoughtDelta(thought_id, thought))
         self.emit(ThoughtEnded(thought_id))
 
     def emit_answer(self, text: str) -> Turn:
-        """Begin the answer with a text that is there already; it stays open."""
+        """Begin the answer with a finished text; it stays open."""
         message_id = self.new_id()
         self.emit(TextStarted(message_id))
         if text:
@@ -341,16 +296,12 @@ class ToolLoopStrategy(Strategy):
         return Turn(message_id, text, "", (), "stop")
 
     async def answer_now(self, messages: Sequence[ModelMessage]) -> Turn:
-        """The answer, without tools; where a budget was used up, from what is there.
-
-        Raises:
-            ModelFailed: the model broke off, or said nothing.
-        """
-        asked = self._as_asked(with_skills(self.context.skills, messages, ()))
+        """The answer without tools, from the available evidence if a budget was used up."""
+        sent = self._as_asked(with_skills(self.context.skills, messages, ()))
         if self.budget.ended_by is not None and not self.context.model.is_extractive:
-            asked.append(ModelMessage("user", BUDGET_ENDED))
+            sent.append(ModelMessage("user", BUDGET_ENDED))
         seconds = self.budget.answer_seconds_left
-        turn = await self.model_caller.call(asked, (), voice="answer", seconds=seconds)
+        turn = await self.model_caller.call(sent, (), voice="answer", seconds=seconds)
         if turn is not None and turn.text:
             return turn
         if self.budget.ended_by is None:
@@ -358,18 +309,18 @@ class ToolLoopStrategy(Strategy):
         return self.emit_answer("")
 
     def finish_answer(self, turn: Turn | None) -> StopEvent:
-        """Check the answer against its sources and end its message with what came out."""
+        """Check the answer against its sources and end its message with the result."""
         if turn is None:
             return StopEvent()
         about = (self.context.vision, self.budget)
-        notes = "\n\n".join(filter(None, (one.note(is_chinese=self.is_chinese) for one in about)))
+        notes = "\n\n".join(filter(None, (source.note(is_chinese=self.is_chinese) for source in about)))
         if notes:
             self.emit(TextDelta(turn.message_id, f"\n\n{notes}" if turn.text else notes))
         checked = check_citations(turn.text, self.evidence)
         # The offline model only quotes; its own sentences are no claims about the documents.
         is_quoted = self.context.model.is_extractive
-        told = "\n".join(self._told)
-        unsupported = () if is_quoted else unsupported_claims(turn.text, self.evidence, told=told)
+        uncited = "\n".join(self._uncited)
+        unsupported = () if is_quoted else unsupported_claims(turn.text, self.evidence, uncited=uncited)
         self.citations = checked.citations
         self.emit(Citations(checked.citations, checked.invalid_numbers, unsupported))
         self.emit(
@@ -386,11 +337,11 @@ class ToolLoopStrategy(Strategy):
 
 
 class CheckCitations(Event):
-    """The answer stands."""
+    """The answer is complete."""
 
 
 class CitedAnswerStrategy(ToolLoopStrategy):
-    """A run whose answer is held as ``answer_turn`` until its citations are checked."""
+    """A run that holds its answer as ``answer_turn`` until the citations are checked."""
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
@@ -398,7 +349,7 @@ class CitedAnswerStrategy(ToolLoopStrategy):
 
     @step
     async def check_citations(self, event: CheckCitations) -> StopEvent:
-        """Resolve each cited number and end the message with what it resolves to."""
+        """Resolve each cited number and end the message with its citations."""
         return await self.run_step("check_citations", self._check_citations)
 
     async def _check_citations(self) -> StopEvent:
@@ -408,32 +359,26 @@ class CitedAnswerStrategy(ToolLoopStrategy):
 def with_skills(
     skills: RunSkills | None, messages: Sequence[ModelMessage], tools: Container[str]
 ) -> list[ModelMessage]:
-    """The messages with the active skills in them.
-
-    Args:
-        skills: the run's; None for none.
-        messages: a system message first.
-        tools: those that the model may call; while it may load skills it is told which there are.
-    """
+    """The messages with the active skills, and with the index of skills if ``tools`` can load them."""
     if skills is None:
         return list(messages)
-    told = skills.with_active_skills(messages)
-    if LOAD in tools and skills.index.text and told and told[0].role == "system":
-        told[0] = replace(told[0], content=f"{told[0].content}\n\n{skills.render_index()}")
-    return told
+    extended = skills.with_active_skills(messages)
+    if LOAD in tools and skills.index.text and extended and extended[0].role == "system":
+        extended[0] = replace(extended[0], content=f"{extended[0].content}\n\n{skills.render_index()}")
+    return extended
 
 
 LEFT_OUT = "Left out: this result is too far back. Make another call if it is needed again."
 
 
 def fit_messages(limit: int, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """The messages without the results furthest back, where all are more than a model can read."""
+    """The messages without the oldest results, if all are more than a model can read."""
     fitted: list[ModelMessage] = []
-    kept = {call.id for one in messages for call in one.tool_calls if call.name in (LOAD, COMPLETE)}
+    skill_calls = {call.id for earlier in messages for call in earlier.tool_calls if call.name in (LOAD, COMPLETE)}
     for message in reversed(messages):
-        # What a run works by is never left out: skills, and the step that a report gave.
-        if _counts(message, kept):
-            is_newest = not any(_counts(later, kept) for later in fitted)
+        # Skills and their steps are never left out.
+        if _counts(message, skill_calls):
+            is_newest = not any(_counts(later, skill_calls) for later in fitted)
             limit -= len(message.content)
             if limit < 0 and not is_newest:
                 message = replace(message, content=LEFT_OUT)
@@ -441,16 +386,16 @@ def fit_messages(limit: int, messages: Sequence[ModelMessage]) -> list[ModelMess
     return fitted[::-1]
 
 
-def _counts(message: ModelMessage, kept: set[str]) -> bool:
-    return message.role == "tool" and message.tool_call_id not in kept
+def _counts(message: ModelMessage, skill_calls: set[str]) -> bool:
+    return message.role == "tool" and message.tool_call_id not in skill_calls
 
 
 def results_as_user_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Calls and results for an endpoint that knows no tools: the results as the user's data."""
-    told: list[ModelMessage] = []
+    """Calls and results for an endpoint without tool calling: the results as the user's data."""
+    plain: list[ModelMessage] = []
     for message in messages:
         if message.role == "tool":
-            told.append(ModelMessage("user", delimited("result", message.content)))
+            plain.append(ModelMessage("user", delimited("result", message.content)))
         elif not message.tool_calls:
-            told.append(message)
-    return told
+            plain.append(message)
+    return plain
