@@ -79,9 +79,7 @@ async def delete_account(work: UnitOfWork, principal: Principal, user_id: str, m
     :func:`purge` erases its sessions, which nobody else could see, and then the anonymised row.
 
     Raises:
-        InvalidRequest: both modes, or the heir is no active account.
         LastAdministrator: nobody could administer accounts any more.
-        PermissionDenied: the account may do what the caller may not.
         UserOwnsThings: it owns something and no mode is given.
     """
     session = work.session

@@ -38,11 +38,7 @@ class LinkClaim:
 
 
 class LinkSigner:
-    """Makes and checks links, which are bound to image, owner and expiry.
-
-    Args:
-        seconds: validity of a link.
-    """
+    """Makes and checks links, which are bound to image, owner and expiry."""
 
     def __init__(self, signer: UrlSigner, *, seconds: int) -> None:
         self._signer = signer

@@ -32,7 +32,6 @@ class CommandResult:
     """Outcome of a command.
 
     Attributes:
-        sequence: the event's, after the command.
         span: the times it set, if any.
         is_repeated: the same call was executed before.
     """
@@ -56,9 +55,6 @@ class RunCalendar:
 
         Args:
             arguments: as canonical JSON text.
-
-        Raises:
-            InvalidRequest: a time or title can't be used; nothing was changed.
         """
         key = hashlib.sha256(f"{call_id}\n{arguments}".encode()).hexdigest()
         try:

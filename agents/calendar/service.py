@@ -54,9 +54,6 @@ async def create(
 
     Args:
         run_key: ``AgentRun.id`` of the run that creates it.
-
-    Raises:
-        InvalidRequest: there is no title, or times can't be used.
     """
     span = new_span(times)
     row = CalendarEvent(
@@ -111,9 +108,6 @@ async def update(work: UnitOfWork, row: CalendarEvent, details: EventDetails, ti
 
     Returns:
         The new times; None if they stay.
-
-    Raises:
-        InvalidRequest: the title is empty, or times can't be used.
     """
     before = row.model_dump()
     span = changed_span(row, times)

@@ -45,11 +45,7 @@ class TimeInput:
 
 
 def new_span(times: TimeInput) -> TimeSpan:
-    """The span of a new event; without an end it takes an hour, or a day.
-
-    Raises:
-        InvalidRequest: a time or the length can't be used; the text says what to do.
-    """
+    """The span of a new event; without an end it takes an hour, or a day."""
     if not times.start:
         raise InvalidRequest("start", "Say when it starts")
     if times.all_day:
@@ -69,9 +65,6 @@ def changed_span(row: CalendarEvent, times: TimeInput) -> TimeSpan | None:
     """The new span of an event; None if no times are given.
 
     A new start moves the event and keeps its length. A zone alone changes nothing.
-
-    Raises:
-        InvalidRequest: as for a new event, or ``all_day`` changes without a start.
     """
     all_day = row.all_day if times.all_day is None else times.all_day
     if all_day != row.all_day and not times.start:

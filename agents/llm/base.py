@@ -49,7 +49,6 @@ class ModelMessage:
     Attributes:
         reasoning: Sent back only to models that require it.
         reasoning_blocks: The same in the provider's signed form (Anthropic, OpenRouter).
-        images: Only for models with vision.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -127,9 +126,7 @@ class ChatModel(Protocol):
     """A language model, or the offline model.
 
     Attributes:
-        name: As usage records have it.
         is_extractive: Retrieves and quotes only; it can't judge or rewrite.
-        context_window: In tokens.
     """
 
     name: str

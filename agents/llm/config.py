@@ -50,7 +50,6 @@ class ModelEndpoint:
     Attributes:
         base_url: Up to and without ``/chat/completions``, e.g. ``https://api.openai.com/v1``.
         api_key: None or empty sends no key.
-        read_timeout_seconds: Longest silence of the stream.
         call_seconds: Bound of a whole call, retries and pauses included.
         attempts: Requests in all, before the first byte.
         backoff_seconds: First pause, doubled each time, unless the answer says ``Retry-After``.

@@ -51,9 +51,6 @@ async def with_text_tools(
     dropped, as the model wrote it without a result. The model gets one chance to repair a call
     that can't be read. If no tools are offered but the history has calls, new calls are dropped.
 
-    Args:
-        turn: Streams one turn without tools.
-
     Raises:
         ModelFailed: As ``turn``, or the model wrote an unreadable call twice.
     """

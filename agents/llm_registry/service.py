@@ -80,9 +80,6 @@ class ModelRegistry:
         Args:
             changes: new values by the names of ``ModelDraft``.
             api_key: empty removes the key, None keeps it.
-
-        Raises:
-            InvalidRequest: a field can't be used, or the key would go to another address.
         """
         async with self._database.reading() as session:
             before = to_draft(await get(session, model_id))

@@ -35,7 +35,6 @@ class UsageSource(Protocol):
 
     Attributes:
         model_id: empty if usage is not counted.
-        model: the name at its endpoint.
     """
 
     owner_id: str

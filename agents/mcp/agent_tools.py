@@ -26,7 +26,6 @@ class RemoteTool:
     """A tool of an MCP server, bound to its connection.
 
     Attributes:
-        name: as models call it.
         parameters: the server's JSON Schema of the arguments.
         invoke: calls it with validated arguments and returns its result as text.
     """

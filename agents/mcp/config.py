@@ -22,7 +22,6 @@ class McpTarget:
         token: sent as a bearer token; empty for none.
         heartbeat_seconds: between WebSocket pings; None for none.
         pause_seconds: before a failed server is tried again; doubled each time.
-        max_retries: consecutive failures before pauses begin.
     """
 
     connection_id: str
@@ -51,7 +50,6 @@ class McpLimits:
         fresh_seconds: age up to which runs use a tool list without asking again.
         message_bytes: small enough to parse without blocking the event loop.
         answer_bytes: of all messages that answer one request.
-        unasked_messages: consecutive ones over a WebSocket.
         tools: of one server; the rest are left out.
         schema_characters: of one tool's schema as JSON; a tool with a larger one is left out.
         description_characters: of one tool; longer ones are cut.

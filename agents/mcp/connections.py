@@ -255,11 +255,7 @@ async def list_with_tools(
 
 
 def require_use(principal: Principal, connection_id: str) -> None:
-    """Check that an account may use a connection.
-
-    Raises:
-        PermissionDenied: MCP is not permitted, or the account is limited to other connections.
-    """
+    """Check that an account may use a connection."""
     principal.require(Permission.MCP_VIEW)
     if principal.mcp_access is not None and connection_id not in principal.mcp_access:
         raise PermissionDenied(limit="mcp_access")

@@ -60,7 +60,6 @@ async def update(
         which: the owner's id and the connection's.
 
     Raises:
-        InvalidRequest: a field can't be used, or the token would go to another host.
         Conflict: others changed it several times meanwhile.
     """
     attempts = 0

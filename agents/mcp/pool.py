@@ -24,7 +24,6 @@ class _PoolEntry:
     Attributes:
         lock: held while opening, so that waiters share one attempt.
         open_again: end of the pause after failures (loop time).
-        used: last use (loop time).
     """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -57,9 +56,6 @@ class McpPool:
         """The session of a connection, opened if needed.
 
         A session with another target is retired.
-
-        Args:
-            insists: ignore the pause after failures.
         """
         if self._is_closed:
             raise mcp_error(McpFault.CLOSED)

@@ -103,11 +103,7 @@ class McpService:
         return limits.connect_seconds + limits.list_seconds + limits.call_seconds
 
     async def refresh(self, row: McpConnection, *, insists: bool = True) -> ProbeResult:
-        """List a server's tools and store the outcome.
-
-        Args:
-            insists: ignore the pause after failures.
-        """
+        """List a server's tools and store the outcome."""
         return await self._record(row, await self._look(row, insists=insists))
 
     async def probe(self, row: McpConnection) -> ProbeResult:
@@ -164,9 +160,6 @@ class McpService:
 
     async def call(self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]) -> McpResult:
         """Call a tool, without retries: a failed call may have taken effect.
-
-        Args:
-            tool: its name on the server.
 
         Raises:
             McpSwitchedOff: the connection is disabled.

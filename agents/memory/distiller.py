@@ -221,8 +221,6 @@ async def distill_facts(
     language model count only if they are made of the person's words.
 
     Args:
-        messages: the person's own, oldest first.
-        known: existing memories, newest first.
         spend: called with the tokens of each model call.
 
     Raises:

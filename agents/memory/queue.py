@@ -26,7 +26,6 @@ class DistillJob:
 
     Args:
         holder: unique for each lease, so that a late holder is told from its successor.
-        attempts: including this one.
     """
 
     run_key: str
@@ -36,12 +35,7 @@ class DistillJob:
 
 @dataclass(frozen=True)
 class UserUtterances:
-    """What a run's owner wrote in it, oldest first.
-
-    Args:
-        run_id: the client's id.
-        model: that answered.
-    """
+    """What a run's owner wrote in it, oldest first."""
 
     owner_id: str
     run_id: str
@@ -67,11 +61,7 @@ async def has_free(session: AsyncSession) -> bool:
 
 
 async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> DistillJob | None:
-    """Lease the next waiting run; None if there is none.
-
-    Args:
-        holder: a unique name.
-    """
+    """Lease the next waiting run; None if there is none."""
     now = await database_now(work.session)
     free = (
         select(Distillation)

@@ -48,11 +48,7 @@ class MemoryService:
         self._most = most
 
     async def save(self, work: UnitOfWork, owner_id: str, draft: MemoryDraft) -> SavedMemory:
-        """Save a memory in the caller's transaction.
-
-        Raises:
-            InvalidRequest: the text is empty or too long.
-        """
+        """Save a memory in the caller's transaction."""
         return await store.save(work, owner_id, draft, most=self._most)
 
     async def search(self, owner_id: str, question: str) -> list[RankedMemory]:
@@ -73,10 +69,8 @@ class MemoryService:
         Never fails: a run without memories is better than no run.
 
         Args:
-            run_id: the client's id.
             said: the user's messages of the thread, the question last.
             is_offline: the model only quotes and reads no context.
-            choices: the owner's, if already loaded.
         """
         try:
             if choices is None:

@@ -51,9 +51,6 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
 
     Args:
         most: memories that one owner may have.
-
-    Raises:
-        InvalidRequest: the text is empty or too long.
     """
     text = clean(draft.text)
     digest = text_digest(text)
@@ -103,7 +100,6 @@ async def update(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) 
     """Replace a memory's text; its source becomes the user.
 
     Raises:
-        InvalidRequest: the text is empty or too long.
         Conflict: another memory of the owner is equal.
     """
     await lock_owner(work.session, owner_id)

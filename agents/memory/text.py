@@ -29,9 +29,6 @@ def clean(text: str, *, field: str = "text") -> str:
     """The text without surrounding white space and invisible characters.
 
     Control and bidirectional characters could show a reader something else than a model reads.
-
-    Raises:
-        InvalidRequest: nothing is left, or it is longer than ``MAX_CHARACTERS``.
     """
     cleaned = "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in _INVISIBLE).strip()
     if not 0 < len(cleaned) <= MAX_CHARACTERS:

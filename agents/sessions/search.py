@@ -48,7 +48,6 @@ async def search_sessions(
     database can. There is no index: the owner's messages are scanned.
 
     Args:
-        conditions: of the sessions to search.
         arranged: adds order and limits to a query.
     """
     newest = (

@@ -158,11 +158,7 @@ async def delete(work: UnitOfWork, row: ChatSession) -> None:
 async def list_messages(
     session: AsyncSession, row: ChatSession, *, before_id: str | None, limit: int
 ) -> MessageListing:
-    """The newest messages of a session, or those before a message, oldest first.
-
-    Raises:
-        InvalidRequest: ``before_id`` is no message of this session.
-    """
+    """The newest messages of a session, or those before a message, oldest first."""
     query = select(ChatMessage).where(ChatMessage.session_id == row.id)
     if before_id is not None:
         pivot = select(ChatMessage.position).where(

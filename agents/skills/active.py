@@ -22,8 +22,6 @@ class StrictStep:
     """A step of a strict skill.
 
     Attributes:
-        title: in one line.
-        text: Markdown as written.
         tools: those of the skill that the step names; None if it names none.
     """
 
@@ -116,8 +114,6 @@ class ActiveSkill:
 
     Attributes:
         tools: as declared; None for no restriction.
-        steps: their titles.
-        tokens: estimate of its text.
         chosen: by a person, not by the model.
         stages: the steps of a strict skill, else empty.
     """

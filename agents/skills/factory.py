@@ -78,11 +78,7 @@ class RunSkillsFactory:
     async def build_trial(
         self, owner_id: str, cards: Sequence[catalog.CatalogCard], question: str, *, context_window: int
     ) -> RunSkills:
-        """The skills of a trial run, of which nothing is counted.
-
-        Args:
-            context_window: of the model, in tokens.
-        """
+        """The skills of a trial run, of which nothing is counted."""
         library = OwnerSkillLoader(self._database, RunTask("", owner_id))
         offered = list(assign_keys(cards, owner_id).values())
         resources = await self._resources(offered, question, library, index_budget(context_window))

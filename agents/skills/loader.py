@@ -78,11 +78,7 @@ class SkillLoader(Protocol):
     """Access to the skills of a run's owner."""
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
-        """A version of a skill.
-
-        Raises:
-            PermissionDenied: the owner may use no skills.
-        """
+        """A version of a skill."""
         ...
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:

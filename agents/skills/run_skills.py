@@ -40,7 +40,6 @@ class RunSkills:
     Args:
         chosen: by a person, in order; loaded first.
         inputs: of the request, for the skills.
-        is_chinese: language of questions to people.
     """
 
     def __init__(
@@ -181,11 +180,7 @@ class RunSkills:
         return frozenset(working.done if working else ())
 
     def refusal(self, tool: str, among: Collection[str] = ()) -> str | None:
-        """Why active skills deny a tool, for the model; None if they allow it.
-
-        Args:
-            among: names of the run's tools.
-        """
+        """Why active skills deny a tool, for the model; None if they allow it."""
         if self._allows(tool):
             return None
         names = ", ".join(skill.key for skill in self.restricting)

@@ -47,7 +47,6 @@ async def select_skills(
 
     Raises:
         InvalidRunInput: an id can't be used, or the skills are too many or too long together.
-        PermissionDenied: the request names skills, and the caller may use none.
     """
     field, choices = "forwardedProps.skill_ids", request.options.skill_ids
     if choices:
@@ -84,11 +83,7 @@ def _check_size(skills: Sequence[OpenedSkill], field: str) -> None:
 
 
 async def find_config_fault(session: AsyncSession, principal: Principal, configured: JsonValue) -> str | None:
-    """What is wrong with a session's ``skill_ids``, if anything.
-
-    Raises:
-        PermissionDenied: the caller may use no skills.
-    """
+    """What is wrong with a session's ``skill_ids``, if anything."""
     choices = read_skill_choices(configured or [])
     if choices is None:
         return "must be a list of ids or of {id, version}"

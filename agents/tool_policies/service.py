@@ -28,9 +28,7 @@ class PolicyView:
     """A tool's policies as its user sees them.
 
     Args:
-        policy: in force.
         default: in force without a choice of the user.
-        own: the user's choice.
         bound: the operator's; the user may be stricter, not freer.
     """
 
@@ -77,7 +75,6 @@ async def set_policies(
     """Set some of one's own policies; None removes a choice.
 
     Raises:
-        InvalidRequest: there is no such tool.
         ToolPolicyFixed: the operator allows no freer use of a tool.
     """
     for tool, policy in choices.items():

@@ -45,10 +45,6 @@ def edit_fields(content: bytes, changes: Mapping[EditableField, Any]) -> bytes:
         content: the stored bytes.
         changes: new values by the model's names, of the fields' types; an empty one removes what the
             file says, ``None`` (for the tools) the restriction.
-
-    Raises:
-        SkillNotEditable: the file would not say a new value, or something else than before beside it.
-        UnreadableSkill: no skill can be read from the bytes, before or after the changes.
     """
     draft = _read(content)
     for field in FIELDS:

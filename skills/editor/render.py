@@ -28,10 +28,6 @@ def render(model: ParsedSkill) -> str:
 
     Returns:
         Markdown, lines ended by ``\\n``.
-
-    Raises:
-        SkillNotEditable: something of the model can't be written so that it is read as it is.
-        UnreadableSkill: the file would be too large.
     """
     chinese = is_chinese(model.name + model.description)
     values = field_values(model)

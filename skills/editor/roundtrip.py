@@ -47,11 +47,7 @@ def without_places(key: str, value: Any) -> Any:  # noqa: ANN401 - of any field
 
 
 def check_writable(expected: Values) -> None:
-    """Pass where a file can hold all characters of some values.
-
-    Raises:
-        SkillNotEditable: one has a NUL, or half a character.
-    """
+    """Pass where a file can hold all characters of some values."""
     for key, value in expected.items():
         if any(_UNWRITABLE.search(text) for text in _texts(value)):
             raise not_editable_error(key, "character")

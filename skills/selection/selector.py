@@ -141,9 +141,6 @@ class SkillSelector:
 
         Args:
             query: the user's request, in any language.
-
-        Raises:
-            EngineUnavailable: the encoder gave no answer.
         """
         weight, nearness = 0.0, [None] * len(self._cards)
         if self._encoded is not None and query.strip():
@@ -228,9 +225,6 @@ async def prepare_selector(cards: Sequence[SkillCard], encoder: Encoder | None =
     Args:
         cards: the skills among which is chosen.
         encoder: gives closeness of meaning; ``None``: words alone decide.
-
-    Raises:
-        EngineUnavailable: the encoder gave no answer.
     """
     if encoder is None or not cards:
         return SkillSelector(cards)

@@ -133,9 +133,6 @@ async def run_offline(
     """Ask the offline selector, once for each request: its choices never vary.
 
     Without an encoder words alone decide.
-
-    Raises:
-        EngineUnavailable: the encoder gave no answer.
     """
     tested = candidates.tested
     # By place in memory: choices give the very cards back.

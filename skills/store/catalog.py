@@ -91,10 +91,6 @@ async def open_skill(session: AsyncSession, reader: Viewer, id_or_slug: str, ver
     Args:
         id_or_slug: the id, ``slug`` (the reader's own first) or ``owner/slug``.
         version: a pinned version; None for the one that the reader is served.
-
-    Raises:
-        SkillNotFound: the reader's agents may use no such skill.
-        SkillVersionNotFound: it has no such version for this reader.
     """
     row = await _load_one_usable(session, reader, id_or_slug, version)
     parsed = await schema.from_json(row.version.parsed)
@@ -107,14 +103,7 @@ async def read_file(
     """The bytes of a file beside a skill's content.
 
     Args:
-        id_or_slug: as for :func:`open_skill`.
         path: as the version lists it; nothing else is looked up.
-        version: as for :func:`open_skill`.
-
-    Raises:
-        SkillNotFound: the reader's agents may use no such skill.
-        SkillVersionNotFound: it has no such version for this reader.
-        SkillFileNotFound: the version lists no such file.
     """
     row = await _load_one_usable(session, reader, id_or_slug, version)
     for file in list_files(row.version):
@@ -209,11 +198,7 @@ def _matches(id_or_slug: str) -> ColumnElement[bool]:
 
 
 async def read_blob(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
-    """The bytes of a skill under a hash that one of its versions names.
-
-    Raises:
-        SkillNotFound: it was deleted since the version was read.
-    """
+    """The bytes of a skill under a hash that one of its versions names."""
     query = select(SkillBlob.content).where(SkillBlob.skill_id == skill_id, SkillBlob.sha256 == sha256)
     content = (await session.exec(query)).first()
     if content is None:

@@ -54,9 +54,6 @@ async def set_fields(work: UnitOfWork, skill: Skill, basis: SkillVersion, metada
     """Set the catalogue's fields of a skill, whose row is locked or new.
 
     Fields that no request has set follow ``basis``, the version that the catalogue shows.
-
-    Raises:
-        InvalidRequest: a name or label is too long, or there are too many tags.
     """
     own = set(skill.own_fields)
     for field in FIELDS:

@@ -69,7 +69,6 @@ async def publish(work: UnitOfWork, skill: Skill) -> None:
     """Serve a skill that was just shared or made public; the caller updates the catalogue.
 
     Raises:
-        SkillReviewNeeded: its newest version was imported, and its owner did not review it.
         SkillNotPublishable: the newest version has errors, named in the details.
     """
     newest = await _require_publishable(work.session, skill)
@@ -166,12 +165,6 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, verdict:
     is public, else by its owner.
 
     Raises:
-        InvalidRequest: an approval names no version.
-        SkillNotFound: it does not exist for this caller.
-        ReadOnly: only the owner may decide, and the caller may only read.
-        OwnerOnly: only the owner may decide, and the caller may write.
-        PermissionDenied: only an administrator may decide.
-        SkillNotPending: nothing waits.
         SkillChanged: another version waits, named in the details, or the skill got another owner.
     """
     approved = verdict.decision is Decision.APPROVE
@@ -247,11 +240,7 @@ async def _find_version(session: AsyncSession, skill: Skill, number: int) -> Ski
 
 
 async def get_version_by_number(session: AsyncSession, skill: Skill, number: int) -> SkillVersion:
-    """A version by its number, without an access check.
-
-    Raises:
-        SkillVersionNotFound: it does not exist.
-    """
+    """A version by its number, without an access check."""
     version = await _find_version(session, skill, number)
     if version is None:
         raise SkillVersionNotFound(field="version")

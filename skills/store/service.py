@@ -68,16 +68,7 @@ class NewSkill:
 
 
 async def create(context: SkillContext, new: NewSkill) -> SkillView:
-    """Create a skill that belongs to the caller.
-
-    Raises:
-        InvalidRequest: a field can't be used.
-        QuotaExceeded: the caller's skills would take more bytes than are allowed.
-        SkillNotPublishable: it would be public and has errors.
-        SkillReviewNeeded: it would be public and was imported.
-        SkillSlugTaken: the caller has a skill of the requested slug.
-        SkillsFull: the caller has as many skills as are allowed.
-    """
+    """Create a skill that belongs to the caller."""
     work, principal, limits = context.work, context.principal, context.limits
     session, owner_id = work.session, principal.user_id
     # Two requests at once must not both take the last place, or the same slug.
@@ -163,12 +154,6 @@ class PreparedVersion:
 
 async def prepare(session: AsyncSession, principal: Principal, skill_id: str, changes: SkillUpdate) -> PreparedVersion:
     """Validate what an update will write; it takes longer than others may be kept from writing.
-
-    Raises:
-        ReadOnly: the caller may see the skill but not change it.
-        SkillChanged: it was changed since it was read.
-        SkillNotFound: it does not exist for this caller.
-        AgentexError: as the builder of the version.
     """
     view = await skill_access.get(session, principal, skill_id, Action.WRITE)
     newest = await publishing.get_version_by_number(session, view.skill, view.skill.version)
@@ -187,18 +172,6 @@ async def update(
 
     Returns:
         The skill, and its new version, if it has one.
-
-    Raises:
-        InvalidRequest: a field can't be used.
-        OwnerOnly: only the owner decides on slug, publication and use.
-        QuotaExceeded: the owner's skills would take more bytes than are allowed.
-        ReadOnly: the caller may see it but not change it.
-        SkillChanged: it was changed since it was read.
-        SkillNotFound: it does not exist for this caller.
-        SkillNotPublishable: it would be public and has errors.
-        SkillReviewNeeded: it would be public and was imported.
-        SkillSlugTaken: the owner has another skill of this slug.
-        AgentexError: as the builder of the version.
     """
     work, principal, limits = context.work, context.principal, context.limits
     session, metadata = work.session, changes.metadata
@@ -269,12 +242,7 @@ async def erase(work: UnitOfWork, skill: Skill) -> None:
 async def new_fork(
     session: AsyncSession, principal: Principal, skill_id: str, number: int | None, metadata: CatalogMetadata
 ) -> NewSkill:
-    """A new skill from a version of one that the caller may read; None: from the caller's.
-
-    Raises:
-        SkillNotFound: it does not exist for this caller.
-        SkillVersionNotFound: the caller may read no version of this number.
-    """
+    """A new skill from a version of one that the caller may read; None: from the caller's."""
     view = await skill_access.get(session, principal, skill_id)
     version = await skill_access.get_version(session, view, number)
     validated = await validate(*await skill_access.read_content_and_files(session, version))

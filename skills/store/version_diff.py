@@ -46,9 +46,6 @@ async def compare_versions(session: AsyncSession, view: SkillView, older: int | 
     Args:
         older: None for the one before ``newer``.
         newer: None for the caller's.
-
-    Raises:
-        SkillVersionNotFound: the caller may read no version of a number, or none before ``newer``.
     """
     after = await skill_access.get_version(session, view, newer)
     before = await skill_access.get_version(session, view, older or await _previous_number(session, view, after))

@@ -79,11 +79,7 @@ def check_etag(skill: Skill, base: BaseState) -> None:
 async def append_version(
     work: UnitOfWork, principal: Principal, skill: Skill, validated: ValidatedSkill, change: VersionChange
 ) -> SkillVersion:
-    """Write the next version of a skill, whose row is locked or new.
-
-    Raises:
-        InvalidRequest: the note is too long.
-    """
+    """Write the next version of a skill, whose row is locked or new."""
     if len(change.note) > LONGEST_NOTE:
         raise InvalidRequest("change_note", f"Use {LONGEST_NOTE} characters at most")
     session = work.session

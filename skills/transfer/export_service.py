@@ -42,11 +42,7 @@ def catalog_fields(skill: Skill, version: int, owner: str) -> CatalogFields:
 
 
 async def export_one(source: ExportSource, profile: ExportProfile) -> ExportedPackage:
-    """One skill as an archive; equal input gives equal bytes.
-
-    Raises:
-        SkillNotExportable: it has errors, or its files are refused.
-    """
+    """One skill as an archive; equal input gives equal bytes."""
     # Packing takes longer than an event loop may stand still.
     package = await asyncio.to_thread(export_package, source, profile)
     if isinstance(package, PackageProblem):
@@ -72,11 +68,7 @@ def check_size(versions: Mapping[str, SkillVersion]) -> None:
 
 
 async def export_many(ids: Sequence[str], sources: Sequence[ExportSource], profile: ExportProfile) -> bytes:
-    """Several skills as one archive, each in its own folder; ``ids`` name them in the error.
-
-    Raises:
-        SkillNotExportable: one of them can't be exported; then there is no archive.
-    """
+    """Several skills as one archive, each in its own folder; ``ids`` name them in the error."""
     package = await asyncio.to_thread(export_packages, sources, profile)
     problems = [
         _problem_details(outcome) | {"skill_id": skill_id}

@@ -150,9 +150,6 @@ class SkillFolders:
 
         Args:
             segments: owner, slug, the folder's name where that differs, and the rest of the path.
-
-        Raises:
-            SkillNotFound: the reader has no such folder.
         """
         source = await self._source(reader, segments)
         (folder,) = await self._folders([source])
@@ -163,10 +160,6 @@ class SkillFolders:
 
         Args:
             segments: as for :meth:`find`; only listed files are looked up.
-
-        Raises:
-            SkillNotFound: the reader has no such folder.
-            SkillFileNotFound: the folder lists no such file.
         """
         if list(segments[-1:]) == [SKILL_FILE]:
             return await self._read_skill(reader, segments)

@@ -235,13 +235,7 @@ class _ImportPlan:
         self._planned: dict[str, _PlannedSkill] = {}
 
     async def add(self, incoming: IncomingSkill, policy: ConflictPolicy) -> ImportResult:
-        """Plan the next skill.
-
-        Raises:
-            SkillNotFound: the skill of its slug is being deleted.
-            QuotaExceeded: the caller's skills would take too many bytes.
-            SkillsFull: the caller would have too many skills.
-        """
+        """Plan the next skill."""
         if incoming.validated is None:
             return ImportResult(incoming, SkillImportOutcome.REFUSED, error=incoming.error)
         if incoming.slug not in self._slugs or policy is ConflictPolicy.NEW:

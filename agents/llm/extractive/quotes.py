@@ -56,8 +56,6 @@ class Term:
 
     Attributes:
         key: The lexical token it is in a tokenised text.
-        surface: How the question writes it.
-        position: Its place among the terms.
         run: Terms of one unbroken Chinese run share the number; -1 for a word.
     """
 

@@ -39,7 +39,6 @@ class QuotableUnit:
     """One quotable piece.
 
     Attributes:
-        block: Number of its paragraph.
         label: The nearest heading or label line above it.
         opens: Whether it is the first unit under that label or of the passage.
     """
