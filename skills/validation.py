@@ -18,11 +18,10 @@ from skills.schema import ParsedSkill, SkillFile, SkillReport
 
 @dataclass(frozen=True)
 class ValidatedSkill:
-    """The content and files of a version, with its lint report.
+    """Content and files of a version, with the lint report.
 
     Args:
-        content: the bytes of SKILL.md.
-        files: beside it, in the order of paths.
+        content: bytes of SKILL.md.
         manifest: the files as a version lists them.
         snapshot: ``parsed`` as a version stores it.
         row_bytes: estimated size of the version's row.

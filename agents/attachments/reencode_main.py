@@ -33,8 +33,7 @@ def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[in
     """The first frame, upright, and at most ``LONGEST_SIDE`` wide and high.
 
     Args:
-        for_models: at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and
-            which can't be large.
+        for_models: at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and which can't be large.
 
     Returns:
         Format, width and height, bytes.

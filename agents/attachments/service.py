@@ -134,8 +134,7 @@ class AttachmentService:
             hosts: host names, with port if any, by which the caller reached this server.
 
         Raises:
-            InvalidLink: its ``reason`` is ``other_host``, ``no_attachment_link``, ``forged`` or
-                ``foreign``.
+            InvalidLink: its ``reason`` is ``other_host``, ``no_attachment_link``, ``forged`` or ``foreign``.
             LinkExpired: its time is over.
         """
         row = await self.resolve_claim(parse_link(url, hosts=hosts), now=now)

@@ -52,8 +52,7 @@ class HttpChatModel(ABC):
     ) -> AsyncGenerator[ModelEvent, None]:
         """Stream one turn; deltas of one network read are joined.
 
-        If the traits allow it, an endpoint that refuses tools gets them described in the prompt
-        from then on.
+        If the traits allow it, an endpoint that refuses tools gets them described in the prompt from then on.
 
         Raises:
             ToolsRefused: The endpoint takes no tools.

@@ -91,8 +91,7 @@ class UsageListing:
 async def record_run(session: AsyncSession, run: AgentRun) -> None:
     """Count an ended run in the transaction that ends it.
 
-    The row of a continued task has the tokens of the whole task: those of earlier runs are
-    subtracted.
+    The row of a continued task has the tokens of the whole task: those of earlier runs are subtracted.
     """
     before = (0, 0)
     if run.task_id != run.id:

@@ -90,8 +90,7 @@ class McpSession:
 
         Raises:
             McpRefusal: the server answered with a protocol error.
-            McpUnavailable, McpResultTooLarge: it gave no usable answer; the call may have taken
-                effect.
+            McpUnavailable, McpResultTooLarge: it gave no usable answer; the call may have taken effect.
         """
         params = mcp_types.CallToolRequestParams(name=name, arguments=arguments)
         request = mcp_types.CallToolRequest(params=params)

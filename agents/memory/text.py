@@ -53,8 +53,7 @@ def mentions_secret(text: str) -> bool:
 def is_stated_in(text: str, utterances: Sequence[str]) -> bool:
     """Whether at least half of a fact's words are the user's.
 
-    This keeps documents from writing memories; a fact in another language than the messages
-    fails, too.
+    This keeps documents from writing memories; a fact in another language than the messages fails, too.
     """
     words = set(tokenize(_PERSON.sub(" ", text)))
     heard = {token for message in utterances for token in tokenize(message)}

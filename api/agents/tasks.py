@@ -156,8 +156,7 @@ async def person(database: Database, principal: Principal, user_id: str) -> Prin
     """Whose tasks are meant: the caller's, by id or name, or anybody's where an administrator asks.
 
     Raises:
-        UserNotFound: there is no such account, it is switched off or waits for its erasure, or it
-            is not the caller's.
+        UserNotFound: there is no such account, it is switched off or waits for its erasure, or it is not the caller's.
     """
     if user_id in {principal.user_id, principal.username}:
         return principal

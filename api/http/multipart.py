@@ -226,11 +226,10 @@ async def read_file_batches(
         fields: the names that other parts may have.
 
     Raises:
-        InvalidRequest: not multipart, more than 1,000 files, a part of another name, a field
-            behind all files, or a body that breaks off.
+        InvalidRequest: not multipart, more than 1,000 files, a part of another name, a field behind all files, or a
+            body that breaks off.
         RequestTooLarge: more bytes than are kept of a body.
-        StorageFull: no room to spool the body, or a file of it; only then may some have been
-            handed over.
+        StorageFull: no room to spool the body, or a file of it; only then may some have been handed over.
     """
     _check_kind(request)
     limit = max(MOST_BODY_BYTES, max_bytes + _OVERHEAD)

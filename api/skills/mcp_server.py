@@ -61,8 +61,7 @@ async def _check_request(request: Request, context: CurrentContext) -> None:
 
     Raises:
         NotFound: the operator switched it off.
-        OriginNotAllowed: a page asks that is not of the caller's machine, nor of an origin that the
-            operator listed.
+        OriginNotAllowed: a page asks that is not of the caller's machine, nor of an origin that the operator listed.
         InvalidRequest: the body is said to be no JSON.
     """
     settings: Settings = context.settings

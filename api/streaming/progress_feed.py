@@ -257,8 +257,7 @@ _SHARE_OF_TIME = 0.05
 class DocumentTracker:
     """Finds documents that were erased before a poll saw their deletion.
 
-    When the number of documents differs from what the polled changes explain, all known ids are
-    checked.
+    When the number of documents differs from what the polled changes explain, all known ids are checked.
     """
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ def find_anchored(pattern: re.Pattern[str], text: str, anchors: Iterable[str], l
     Finding literals is a hundred times as fast as trying a pattern with many alternatives.
 
     Args:
-        lower: the text in lower case, see ``lower_keeping_length``; the text itself where case counts.
+        lower: the text from ``lower_keeping_length``, or the text itself if case matters.
     """
     end = 0
     for place in sorted({place for word in anchors for place in occurrences(word, lower)}):

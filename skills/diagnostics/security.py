@@ -1,4 +1,4 @@
-"""The codes about what could deceive the agent, the reader or the machine."""
+"""Codes for what could deceive the agent, the reader or the machine."""
 
 from skills.diagnostics.rule import ERROR, WARNING, BilingualText, DiagnosticRule
 

@@ -1,4 +1,4 @@
-"""What surrounds a skill file while it is linted."""
+"""Surroundings of a skill file for the linter."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ class SiblingSkill:
 
 @dataclass(frozen=True, slots=True)
 class LintContext:
-    """What is known around a file; rules do not judge by what is not known.
+    """The known surroundings of a file; rules do not judge by what is unknown.
 
     Args:
-        folder: the name of the folder that the file stands in.
-        files: the paths of all files in that folder, relative, with ``/`` between the parts.
-        siblings: the skills that it could be confused with.
+        folder: name of the file's folder.
+        files: paths in that folder, relative, with ``/`` between the parts.
+        siblings: skills that it could be confused with.
     """
 
     known_tools: Collection[str] | None = None

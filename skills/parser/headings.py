@@ -133,14 +133,14 @@ Strength = Literal["strong", "prefix", "weak"]
 
 @dataclass(frozen=True, slots=True)
 class HeadingMatch:
-    """The section that a heading names, and how surely."""
+    """A section and how certain its heading is."""
 
     key: str
     strength: Strength
 
 
 def canonical(heading: str) -> str:
-    """A heading without width, markup, pictures, numbering and traditional forms, in lower case."""
+    """A heading in lower case without width, markup, emoji, numbering and traditional characters."""
     text = _CIRCLED.sub("", _KEYCAP.sub("", heading.strip()[:_LONGEST]))
     text = unicodedata.normalize("NFKC", _EMOJI.sub(" ", text))
     text = _MARKUP.sub("", text).strip()
@@ -166,7 +166,7 @@ _LONGEST_KNOWN = max(map(len, _STRONG))
 
 
 def _forms(name: str) -> Iterator[str]:
-    """What of a heading may name a section, the whole first."""
+    """Parts of a heading that may name a section, the whole first."""
     yield name
     without = _AROUND.sub(" ", name).strip()
     if without != name:
@@ -197,7 +197,7 @@ def resolve(heading: str) -> HeadingMatch | None:
 
 
 def _by_prefix(name: str) -> Iterator[HeadingMatch]:
-    """What the longest known heading says that a heading begins with: whole words, or Han characters."""
+    """The longest known heading that this one begins with, in whole words or Han characters."""
     for end in range(min(len(name) - 1, _LONGEST_KNOWN), 1, -1):
         key = _STRONG.get(name[:end])
         if key and (not name[:end].isascii() or name[end] in " ,&"):
@@ -205,9 +205,9 @@ def _by_prefix(name: str) -> Iterator[HeadingMatch]:
 
 
 def suggest(heading: str) -> str | None:
-    """The known heading that an unknown one is nearly, in lower case, or ``None``.
+    """The known heading that an unknown, lower-case one nearly is, or ``None``.
 
-    Word by word, where both have as many: “common mistakes” are no “common issues”.
+    Compared word by word: “common mistakes” is not “common issues”.
     """
     name = canonical(heading)
     nearest = _VOCABULARY.nearest(name)

@@ -1,4 +1,4 @@
-"""The parser: the bytes of a skill in, its model and outline out."""
+"""The parser: from the bytes of a skill to its model and outline."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,15 +44,14 @@ class _Parts:
 def parse(content: bytes) -> SkillDraft | Finding:
     """Parse a SKILL file; never raises, in time linear in its size (docs/skills.md).
 
-    Returns:
-        The draft, or why there is none: SK015 or SK052.
+    Without a draft, the reason is SK015 or SK052.
     """
     source = sources.read(content)
     return source if isinstance(source, Finding) else assemble(source)
 
 
 def assemble(source: SkillSource) -> SkillDraft:
-    """Parse a file's text; the draft has the findings of its grammar."""
+    """Parse a file's text; the draft carries the grammar's findings."""
     findings: list[Finding] = []
     head = frontmatter.read(source, findings)
     body = outline.read(source, head.end_line + 1 if head else 1)
@@ -81,7 +80,7 @@ def assemble(source: SkillSource) -> SkillDraft:
 def _of_free_headings(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Findings without advice on headings, which the open standard leaves to the author.
 
-    A slip of the pen is told, but for the author to mend.
+    Typos are reported, but without a fix.
     """
     for finding in findings:
         if finding.code == "SK020" and finding.variant:
@@ -142,8 +141,10 @@ def _slug(head: Frontmatter | None, pairs: dict[str, str], name: str) -> str:
 
 
 def _description(parts: _Parts) -> tuple[str, int]:
-    """The description and its line: in a free document the frontmatter's comes first, else the
-    section's, which an export has only joined with the triggers."""
+    """The description and its line.
+
+    In a free document the frontmatter's wins over the section's, which an export has joined with the triggers.
+    """
     description_sections = parts.of("description")
     text = "\n\n".join(filter(None, (section_text(section, parts.source) for section in description_sections)))
     section = (text, description_sections[0].section.start_line if description_sections else 0)

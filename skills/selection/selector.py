@@ -1,4 +1,4 @@
-"""Choice of skills for a request without a model: shared words, and closeness of meaning."""
+"""Choice of skills for a request without a model: shared words and semantic closeness."""
 
 import asyncio
 import math
@@ -54,13 +54,12 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class RankedSkill:
-    """How well a skill fits a request.
+    """How well a skill fits a request; scores are from 0 to 1.
 
     Args:
-        score: from 0 to 1.
-        is_chosen: whether the skill would be used: ``CHOSEN_FROM`` and ``CLOSE_TO_BEST`` are reached.
-        lexical: what shared words say, from 0 to 1.
-        closeness: what the encoder says, from 0 to 1; ``None`` where it was not asked.
+        is_chosen: whether it would be used: ``CHOSEN_FROM`` and ``CLOSE_TO_BEST`` are reached.
+        lexical: by shared words.
+        closeness: by the encoder; ``None`` without one.
     """
 
     card: SkillCard
@@ -72,7 +71,7 @@ class RankedSkill:
 
 @dataclass(frozen=True)
 class _Phrase:
-    """Some words, and what they weigh together."""
+    """Some words and their total weight."""
 
     words: frozenset[str]
     weight: float
@@ -80,7 +79,7 @@ class _Phrase:
 
 @dataclass(frozen=True)
 class _CardPhrases:
-    """A card's words: all of them, and those of each phrase."""
+    """All words of a card, and those of each phrase."""
 
     everything: frozenset[str]
     name: _Phrase
@@ -90,7 +89,7 @@ class _CardPhrases:
 
 @dataclass(frozen=True)
 class _CardWords:
-    """A card's words before it is known what they weigh."""
+    """A card's words before weighting."""
 
     everything: frozenset[str]
     name: frozenset[str]
@@ -100,7 +99,7 @@ class _CardWords:
 
 @dataclass(frozen=True)
 class _Closeness:
-    """How close a request is, from 0 to 1, to what a skill is for and to what it is not for."""
+    """A request's closeness, from 0 to 1, to a skill's uses and to its exclusions."""
 
     for_use: float
     excluded: float
@@ -108,11 +107,10 @@ class _Closeness:
 
 @dataclass(frozen=True)
 class EncodedCards:
-    """The cards' texts as vectors.
+    """The cards' texts as vectors, in the order of the cards.
 
     Args:
-        vectors: of each card's texts, in the order of the cards.
-        excluded: how many of each card's last texts say what it is not for.
+        excluded: how many of each card's last texts are exclusions.
     """
 
     encoder: Encoder
@@ -122,11 +120,7 @@ class EncodedCards:
 
 
 class SkillSelector:
-    """Some skills, ready to be ranked for requests; made by ``prepare_selector``.
-
-    Args:
-        encoded: their vectors; ``None``: words alone decide.
-    """
+    """Skills ready to be ranked, made by ``prepare_selector``; without ``encoded`` words alone decide."""
 
     def __init__(self, cards: Sequence[SkillCard], encoded: EncodedCards | None = None) -> None:
         self._cards = tuple(cards)
@@ -137,11 +131,7 @@ class SkillSelector:
         self._encoded = encoded
 
     async def rank(self, query: str) -> tuple[RankedSkill, ...]:
-        """All skills, the best first; equal ones by slug, so that the answer is always the same.
-
-        Args:
-            query: the user's request, in any language.
-        """
+        """All skills, the best first; ties by slug, so that the result is deterministic."""
         weight, nearness = 0.0, [None] * len(self._cards)
         if self._encoded is not None and query.strip():
             weight = dense_weight(query, self._encoded.encoder.languages)
@@ -150,7 +140,7 @@ class SkillSelector:
         return await self._ranked_beside(query, nearness, weight)
 
     async def rank_anyway(self, query: str) -> tuple[RankedSkill, ...]:
-        """The same, by words alone while the encoder gives no answer."""
+        """As :meth:`rank`, by words alone if the encoder is unavailable."""
         try:
             return await self.rank(query)
         except EngineUnavailable:
@@ -195,7 +185,7 @@ class SkillSelector:
         return _PHRASE_SHARE * of_phrase + (1 - _PHRASE_SHARE) * of_query
 
     def _share(self, phrase: _Phrase, found_in: frozenset[str]) -> float:
-        """How much of what some words say is also said by others."""
+        """The weighted share of some words that others contain."""
         return self._weight(phrase.words & found_in) / phrase.weight if phrase.weight else 0.0
 
     def _weighed(self, split: _CardWords) -> _CardPhrases:
@@ -220,12 +210,7 @@ class SkillSelector:
 
 
 async def prepare_selector(cards: Sequence[SkillCard], encoder: Encoder | None = None) -> SkillSelector:
-    """Make skills ready to be ranked: their words are split and their texts encoded once.
-
-    Args:
-        cards: the skills among which is chosen.
-        encoder: gives closeness of meaning; ``None``: words alone decide.
-    """
+    """Prepare skills for ranking: split their words and encode their texts once; no encoder: words alone decide."""
     if encoder is None or not cards:
         return SkillSelector(cards)
     texts = [_texts_of(card) for card in cards]

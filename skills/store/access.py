@@ -29,7 +29,7 @@ VERSION_SORT_FIELDS = ("version", "created_at")
 
 @dataclass(frozen=True)
 class SkillView:
-    """A skill as a caller sees it; reviewers decide which version everybody is served."""
+    """A skill as a caller sees it."""
 
     skill: Skill
     access: Access
@@ -42,7 +42,6 @@ class SkillView:
 
     @property
     def version(self) -> int:
-        """The version that the caller gets."""
         if self.sees_all or self.skill.served_version is None:
             return self.skill.version
         return self.skill.served_version
@@ -57,8 +56,8 @@ async def get(session: AsyncSession, principal: Principal, skill_id: str, action
 async def get_for_update(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> SkillView:
     """As :func:`get`, and lock the row until the transaction ends.
 
-    Access is checked after the lock is acquired. Inserts that only refer to the skill, such as usage
-    counters, do not wait.
+    Access is checked after the lock is acquired. Inserts that only refer to the skill, such as usage counters, do not
+    wait.
     """
     query = (
         select(Skill)
@@ -72,12 +71,9 @@ async def get_for_update(session: AsyncSession, principal: Principal, skill_id: 
 async def get_for_update_with_owner(
     session: AsyncSession, principal: Principal, skill_id: str, action: Action
 ) -> SkillView:
-    """As :func:`get_for_update`, after locking the owner.
+    """As :func:`get_for_update`, after locking the owner; ``SkillChanged`` if the owner changed meanwhile.
 
     Accounts are locked before skills everywhere: deleting an account locks it and then its skills.
-
-    Raises:
-        SkillChanged: it got another owner meanwhile.
     """
     owner_id = (await get(session, principal, skill_id, action)).skill.owner_id
     await lock_owner(session, owner_id)

@@ -26,11 +26,9 @@ class FixTarget:
 
     @property
     def is_code(self) -> bool:
-        """Whether it means all diagnostics of a code."""
         return self.line is None and self.column is None
 
     def matches(self, diagnostic: Diagnostic) -> bool:
-        """Whether a diagnostic is meant."""
         return (
             diagnostic.code == self.code
             and self.line in {None, diagnostic.line}
@@ -45,12 +43,13 @@ VersionLinter = Callable[[AsyncSession, SkillVersion], Awaitable[Linter]]
 class SkillFixes:
     """A version builder that applies fixes to the newest version until nothing changes.
 
-    Args:
-        targets: None for all. A target with a line or column is fixed once, as other diagnostics may
-            appear there. A target without a fix raises ``InvalidRequest``.
-        linter_for: makes the linter whose diagnostics the caller was shown.
-
     ``codes`` are those of the fixed diagnostics.
+
+    Args:
+        targets: None for all. A target with a line or column is fixed once, as other diagnostics may appear there. A
+            target
+            without a fix raises ``InvalidRequest``.
+        linter_for: makes the linter whose diagnostics the caller was shown.
     """
 
     def __init__(self, targets: Sequence[FixTarget] | None, linter_for: VersionLinter) -> None:

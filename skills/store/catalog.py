@@ -1,4 +1,4 @@
-"""The catalogue of skills that a reader's agents may use: their cards, and skills opened."""
+"""The skills that a reader's agents may use: their cards and contents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,11 +26,10 @@ _LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogCard(SkillCard):
-    """A card of one version of a skill; the slug is unique among its owner's.
+    """A card of one version, the one that the reader is served; the slug is unique among its owner's.
 
     Args:
-        version: the one that the reader is served.
-        sha: SHA-256 of that version's content, hexadecimal.
+        sha: hexadecimal SHA-256 of the content.
     """
 
     id: str
@@ -41,7 +40,6 @@ class CatalogCard(SkillCard):
 
     @classmethod
     def of(cls, skill: Skill, version: SkillVersion, owner: str) -> Self:
-        """The card of a version."""
         return cls(
             slug=skill.slug,
             name=version.name,
@@ -78,8 +76,8 @@ class OpenedSkill:
 async def list_readable(session: AsyncSession, reader: Viewer) -> list[CatalogCard]:
     """The cards of all skills that a reader's agents may use, by slug, then by owner.
 
-    They are the reader's own, those shared with them and the public ones, each in the version that
-    this reader is served, and only those that are enabled, reviewed and without errors.
+    They are the reader's own, those shared with them and public ones, each in the version that the reader is served, if
+    enabled, reviewed and without errors.
     """
     rows = await _load_usable(session, reader, true(), without=_LARGE)
     return sorted(map(_card, rows), key=lambda card: (card.slug, card.owner, card.id))
@@ -100,11 +98,7 @@ async def open_skill(session: AsyncSession, reader: Viewer, id_or_slug: str, ver
 async def read_file(
     session: AsyncSession, reader: Viewer, id_or_slug: str, path: str, version: int | None = None
 ) -> bytes:
-    """The bytes of a file beside a skill's content.
-
-    Args:
-        path: as the version lists it; nothing else is looked up.
-    """
+    """The bytes of a file beside a skill's content, by its path in the version's list only."""
     row = await _load_one_usable(session, reader, id_or_slug, version)
     for file in list_files(row.version):
         if file.path == path:
@@ -129,7 +123,7 @@ def _card(row: _UsableSkill) -> CatalogCard:
 
 
 def _sees_newest(reader: Viewer) -> ColumnElement[bool]:
-    """The reader sees versions before others are served them: as owner, or with write access."""
+    """Whether the reader sees versions before others are served them: as owner, or with write access."""
     mine = shared_resource_ids(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
     return or_(col(Skill.owner_id) == reader.user_id, col(Skill.id).in_(mine))
 

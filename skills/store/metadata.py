@@ -53,7 +53,7 @@ def catalog_name(name: str, slug: str) -> str:
 async def set_fields(work: UnitOfWork, skill: Skill, basis: SkillVersion, metadata: CatalogMetadata) -> None:
     """Set the catalogue's fields of a skill, whose row is locked or new.
 
-    Fields that no request has set follow ``basis``, the version that the catalogue shows.
+    Other fields follow ``basis``, the version that the catalogue shows.
     """
     own = set(skill.own_fields)
     for field in FIELDS:

@@ -30,7 +30,7 @@ from skills.validation import ValidatedSkill, validate
 
 @dataclass(frozen=True)
 class SkillContext:
-    """The transaction, the caller, and how much the owner of a skill may keep."""
+    """The transaction, the caller, and the limits of a skill's owner."""
 
     work: UnitOfWork
     principal: Principal
@@ -39,12 +39,12 @@ class SkillContext:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a new skill comes from.
+    """The origin of a new skill.
 
     Args:
         trusted: whether its owner has read it, so that agents may use it at once.
-        forked_from: the id of the skill that it is a copy of.
-        preferred_slug: its slug, with a number behind it where that is taken.
+        forked_from: id of the copied skill.
+        preferred_slug: gets a number if it is taken.
     """
 
     kind: SkillOrigin = SkillOrigin.WRITTEN
@@ -99,7 +99,7 @@ async def create(context: SkillContext, new: NewSkill) -> SkillView:
 
 
 async def _choose_slug(session: AsyncSession, skill: Skill, new: NewSkill) -> str:
-    """The slug that the request or the content names, else a free one made from the name."""
+    """The slug of the request or content, else a free one made from the name."""
     parsed = new.validated.parsed
     if new.metadata.slug is not None:
         return await _require_free_slug(session, skill, new.metadata.slug)
@@ -125,7 +125,7 @@ async def _require_free_slug(session: AsyncSession, skill: Skill, slug: str) -> 
 
 
 async def find_by_slug(session: AsyncSession, owner_id: str, slug: str) -> str | None:
-    """The id of the owner's skill of a slug."""
+    """The id of the owner's skill with this slug."""
     query = select(Skill.id).where(Skill.owner_id == owner_id, Skill.slug == slug)
     return (await session.exec(query)).first()
 
@@ -145,7 +145,7 @@ class PreparedVersion:
 
     Args:
         version: the newest version, which it was made from.
-        validated: its content and files; None where nothing would change.
+        validated: None if nothing would change.
     """
 
     version: int
@@ -153,8 +153,7 @@ class PreparedVersion:
 
 
 async def prepare(session: AsyncSession, principal: Principal, skill_id: str, changes: SkillUpdate) -> PreparedVersion:
-    """Validate what an update will write; it takes longer than others may be kept from writing.
-    """
+    """Validate what an update will write, which takes too long for a write transaction."""
     view = await skill_access.get(session, principal, skill_id, Action.WRITE)
     newest = await publishing.get_version_by_number(session, view.skill, view.skill.version)
     skill_versions.check_etag(view.skill, changes.change.base)
@@ -167,8 +166,7 @@ async def update(
     """Change a skill; the same bytes again make no new version.
 
     Args:
-        prepared: see :func:`prepare`; without it, or where the skill has a newer version by now,
-            the next version is validated here.
+        prepared: see :func:`prepare`; if absent or outdated, the next version is validated here.
 
     Returns:
         The skill, and its new version, if it has one.
@@ -242,7 +240,7 @@ async def erase(work: UnitOfWork, skill: Skill) -> None:
 async def new_fork(
     session: AsyncSession, principal: Principal, skill_id: str, number: int | None, metadata: CatalogMetadata
 ) -> NewSkill:
-    """A new skill from a version of one that the caller may read; None: from the caller's."""
+    """A new skill from a version that the caller may read; None: the version they are served."""
     view = await skill_access.get(session, principal, skill_id)
     version = await skill_access.get_version(session, view, number)
     validated = await validate(*await skill_access.read_content_and_files(session, version))
@@ -264,7 +262,7 @@ async def count(session: AsyncSession, owner_id: str) -> int:
 
 
 async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
-    """Make an heir the owner of all skills of an account; a slug that the heir has gets a number."""
+    """Make an heir the owner of all skills of an account; slugs that the heir already has get a number."""
     session = work.session
     # Accounts are locked before skills wherever both are.
     await lock_owner(session, owner_id)

@@ -49,7 +49,7 @@ class SkillFolder:
     """The folder that an export of a skill would make.
 
     Args:
-        card: the skill, in the version that its reader is served.
+        card: in the version that its reader is served.
         name: of the folder, and in its SKILL.md.
         frontmatter: of its SKILL.md, as JSON.
     """
@@ -61,14 +61,14 @@ class SkillFolder:
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Its path among all folders: owner, slug, and the name where that differs from the slug."""
+        """Its path among all folders: owner, slug, and the name if it differs from the slug."""
         above = (self.card.owner, self.card.slug)
         return above if self.name == self.card.slug else (*above, self.name)
 
 
 @dataclass(frozen=True)
 class FolderPosition:
-    """The skill behind which a list goes on; it may be gone."""
+    """The skill behind which a list continues; it may be gone."""
 
     slug: str
     owner: str
@@ -106,7 +106,7 @@ _Key = tuple[str, int, int, str]
 
 @dataclass(frozen=True)
 class _FolderSource:
-    """What a folder is built from: ``export``, else the cached ``head``."""
+    """Source of a folder: ``export``, else the cached ``head``."""
 
     card: CatalogCard
     key: _Key
@@ -116,10 +116,7 @@ class _FolderSource:
 
 
 class SkillFolders:
-    """The folders of the skills that a reader's agents may use, and of no others.
-
-    Access is checked by ``skills.store.catalog`` with each call.
-    """
+    """The folders of the skills that a reader's agents may use; access is checked with each call."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -127,12 +124,9 @@ class SkillFolders:
         self._heads: OrderedDict[_Key, _ExportedHead | None] = OrderedDict()
 
     async def page(self, reader: Viewer, after: FolderPosition | None, most: int) -> FolderPage:
-        """Some of a reader's folders, in the order of slugs.
+        """Some of a reader's folders by slug, from the first one if ``after`` is None.
 
         Skills that can't be folders of the open standard, or exceed its limits, are left out.
-
-        Args:
-            after: None: from the first folder.
         """
         async with self._database.reading() as session:
             cards = await catalog.list_readable(session, reader)
@@ -149,17 +143,16 @@ class SkillFolders:
         """The folder in which a path lies, and the rest of the path.
 
         Args:
-            segments: owner, slug, the folder's name where that differs, and the rest of the path.
+            segments: owner, slug, the folder's name if it differs, and the rest of the path.
         """
         source = await self._source(reader, segments)
         (folder,) = await self._folders([source])
         return _split_path(folder, segments)
 
     async def read(self, reader: Viewer, segments: Sequence[str]) -> FolderFile:
-        """A file of a folder. Reading its SKILL.md counts as loading the skill.
+        """A listed file of a folder, by segments as in :meth:`find`.
 
-        Args:
-            segments: as for :meth:`find`; only listed files are looked up.
+        Reading its SKILL.md counts as loading the skill.
         """
         if list(segments[-1:]) == [SKILL_FILE]:
             return await self._read_skill(reader, segments)
@@ -260,13 +253,12 @@ async def _contents(session: AsyncSession, cards: Sequence[CatalogCard]) -> dict
 
 
 def _export_of(card: CatalogCard, skill: Skill, content: bytes) -> ExportSource:
-    """As for a download, but without files: only SKILL.md is rewritten."""
+    """An export without files: only SKILL.md is rewritten."""
     fields = catalog_fields(skill, card.version, card.owner)
     return ExportSource(content, skill.slug, (), fields, is_offered=skill.enabled)
 
 
 def _export_head(source: ExportSource | None) -> tuple[_ExportedHead, bytes] | None:
-    """The exported SKILL.md, if the skill can be exported."""
     folder = export_folder(source) if source else None
     if folder is None or isinstance(folder, PackageProblem):
         return None
@@ -286,7 +278,7 @@ def _folder(source: _FolderSource, head: _ExportedHead | None) -> SkillFolder | 
 
 
 def _split_path(folder: SkillFolder | None, segments: Sequence[str]) -> tuple[SkillFolder, str]:
-    """A folder and the path in it, where the segments lead there."""
+    """Possible folders of the segments, with the path inside."""
     if folder is None:
         raise SkillNotFound
     place = folder.place

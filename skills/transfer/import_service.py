@@ -48,7 +48,7 @@ class ConflictPolicy(StrEnum):
 
 
 class SkillImportOutcome(StrEnum):
-    """What became of one skill; ``unchanged``: its newest version has these bytes already."""
+    """Outcome for one skill; ``unchanged``: its newest version has these bytes already."""
 
     CREATED = "created"
     NEW_VERSION = "new_version"
@@ -59,7 +59,7 @@ class SkillImportOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class IncomingSkill:
-    """A skill of an uploaded file; without ``validated`` it is refused, for its problems or ``error``."""
+    """A skill of an uploaded file; without ``validated`` it is refused because of its problems or ``error``."""
 
     file: str
     packaged: PackagedSkill
@@ -68,7 +68,7 @@ class IncomingSkill:
 
     @property
     def slug(self) -> str:
-        """Its preferred slug; empty where neither content nor folder give one."""
+        """Its preferred slug; empty if neither content nor folder give one."""
         slug = "" if self.validated is None else self.validated.parsed.slug
         return slug or slugify(self.packaged.folder_name or "")
 
@@ -90,7 +90,7 @@ class ImportedSkill:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """The outcome of one skill; ``skill`` is the caller's that it became, or that was in its way."""
+    """The outcome of one skill; ``skill`` is the caller's new or conflicting one."""
 
     incoming: IncomingSkill
     outcome: SkillImportOutcome
@@ -99,7 +99,6 @@ class ImportResult:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The diagnostics of its content."""
         validated = self.incoming.validated
         return () if validated is None else validated.report.diagnostics
 
@@ -188,8 +187,8 @@ class _PlannedSkill:
     """A skill that the caller has, or would have at this point of the import.
 
     Args:
-        skill: the row, attached to no session.
-        blobs: the hashes of all its blobs.
+        skill: detached row.
+        blobs: hashes of all its blobs.
     """
 
     skill: Skill
@@ -235,7 +234,6 @@ class _ImportPlan:
         self._planned: dict[str, _PlannedSkill] = {}
 
     async def add(self, incoming: IncomingSkill, policy: ConflictPolicy) -> ImportResult:
-        """Plan the next skill."""
         if incoming.validated is None:
             return ImportResult(incoming, SkillImportOutcome.REFUSED, error=incoming.error)
         if incoming.slug not in self._slugs or policy is ConflictPolicy.NEW:

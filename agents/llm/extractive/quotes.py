@@ -200,10 +200,9 @@ def _idf(count: int, n: int) -> float:
 def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
     """At most three quotes, best source first and in document order within a source.
 
-    Sentences are scored by the rarity of the question's terms, with discounts for terms in
-    headings only and for lower passages, and chosen greedily for what they add; nothing is
-    chosen if even the best is too far from the question. On 400 questions each, a quote held
-    the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
+    Sentences are scored by the rarity of the question's terms, with discounts for terms in headings only and for lower
+    passages, and chosen greedily for what they add; nothing is chosen if even the best is too far from the question. On
+    400 questions each, a quote held the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
     """
     terms = content_terms(question)
     candidates = _candidates(sources)
