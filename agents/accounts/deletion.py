@@ -75,11 +75,11 @@ class DeletionResult:
 async def delete_account(work: UnitOfWork, principal: Principal, user_id: str, mode: DeletionMode) -> DeletionResult:
     """Delete an account in one transaction.
 
-    Its logins end and its data disappears at once; its runs end with their next heartbeat.
-    :func:`purge` erases its sessions, which nobody else could see, and then the anonymised row.
+    Its logins end and its data disappears at once; its runs end with their next heartbeat. :func:`purge` erases its
+    sessions, which nobody else could see, and then the anonymised row.
 
     Raises:
-        LastAdministrator: nobody could administer accounts any more.
+        LastAdministrator: no other account could administer accounts.
         UserOwnsThings: it owns something and no mode is given.
     """
     session = work.session
@@ -140,12 +140,9 @@ async def _heir(session: AsyncSession, user: User, mode: DeletionMode) -> User |
 
 
 async def purge(database: Database) -> int:
-    """Erase the rest of deleted accounts in small transactions, and then their rows.
+    """Erase the rest of deleted accounts in small transactions, and then their rows; returns how many rows.
 
     What is in use waits for the next round.
-
-    Returns:
-        How many rows of accounts were deleted.
     """
     async with database.reading() as session:
         query = select(User.id).where(User.status == UserStatus.DELETED.value)

@@ -30,13 +30,10 @@ class TooManyPixels(Exception):
 
 
 def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[int, int], bytes]:
-    """The first frame, upright, and at most ``LONGEST_SIDE`` wide and high.
+    """The first frame, upright, at most ``LONGEST_SIDE`` wide and high: format, width and height, bytes.
 
     Args:
         for_models: at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and which can't be large.
-
-    Returns:
-        Format, width and height, bytes.
 
     Raises:
         TooManyPixels: more than ``MOST_PIXELS``; nothing was decoded.

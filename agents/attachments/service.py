@@ -58,13 +58,7 @@ class AttachmentService:
         self._sanitizer = ImageSanitizer()
 
     async def add(self, principal: Principal, content: bytes, limits: AttachmentLimits | None = None) -> Attachment:
-        """Store an image; if this raises, nothing is left behind.
-
-        Raises:
-            FileTooLarge: more than ``max_bytes``, or far more once re-encoded.
-            EmptyFile, UnsupportedFileType, ImageTooLarge, CorruptImage: see ``sanitize``.
-            QuotaExceeded, StorageFull: there is no room.
-        """
+        """Store an image; if this raises, nothing is left behind."""
         limits = limits or self._limits
         if len(content) > limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
@@ -112,7 +106,7 @@ class AttachmentService:
 
         Raises:
             InvalidLink: forged, or the image is gone, or its owner disabled; these look the same.
-            LinkExpired: its signature is valid, but its time is over.
+            LinkExpired: validly signed.
         """
         async with self._database.reading() as session:
             row = await _find(session, claim.attachment_id)
@@ -143,12 +137,7 @@ class AttachmentService:
         return row
 
     def open(self, row: Attachment) -> AbstractAsyncContextManager[Path]:
-        """A file with the image, valid inside the context.
-
-        Raises:
-            FileNotFoundError: it is gone.
-            ObjectStoreUnavailable: the store did not answer.
-        """
+        """A file with the image, valid inside the context; ``FileNotFoundError`` if it is gone."""
         return self._store.local_copy(row.storage_key)
 
     async def images_for_model(self, owner_id: str, ids: Sequence[str]) -> list[SanitizedImage]:
@@ -210,10 +199,7 @@ class AttachmentService:
 async def assign_to_session(session: AsyncSession, rows: Sequence[Attachment], session_key: str) -> None:
     """Assign images to a session, in the caller's transaction; they are deleted with it.
 
-    An image of another session of the owner stays there.
-
-    Raises:
-        InvalidLink: an image was just removed.
+    An image of another session of the owner stays there. ``InvalidLink`` if one was just removed.
     """
     for row in rows:
         statement = (

@@ -26,11 +26,7 @@ class SignedLink:
 
 @dataclass(frozen=True)
 class LinkClaim:
-    """What a link claims, true only if its signature is valid.
-
-    Args:
-        expires: seconds since 1970.
-    """
+    """What a link claims, true only if its signature is valid; ``expires`` is in seconds since 1970."""
 
     attachment_id: str
     expires: int
@@ -45,7 +41,6 @@ class LinkSigner:
         self._seconds = seconds
 
     def make(self, attachment_id: str, owner_id: str, *, now: datetime) -> SignedLink:
-        """A link that works for whoever has it."""
         expires = int(now.timestamp()) + self._seconds
         signature = self._signer.sign("GET", attachment_id, owner_id, str(expires))
         return SignedLink(
@@ -60,10 +55,7 @@ class LinkSigner:
 
 
 def parse_link(url: str, *, hosts: Collection[str] = ()) -> LinkClaim:
-    """Parse a link: a path of this server, or an http(s) URL at one of its hosts.
-
-    Args:
-        hosts: host names, with port if any, by which the caller reached this server.
+    """Parse a link: a path of this server, or an http(s) URL at one of its hosts (name, with port if any).
 
     Raises:
         InvalidLink: its ``reason`` is ``other_host``, or ``no_attachment_link``.

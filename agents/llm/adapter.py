@@ -53,10 +53,6 @@ class HttpChatModel(ABC):
         """Stream one turn; deltas of one network read are joined.
 
         If the traits allow it, an endpoint that refuses tools gets them described in the prompt from then on.
-
-        Raises:
-            ToolsRefused: The endpoint takes no tools.
-            ModelFailed: It refused, timed out, sent an error, broke off or filtered the answer.
         """
         try:
             async with aclosing(self._with_tools(messages, tools)) as events:
@@ -118,5 +114,5 @@ def all_images(messages: Sequence[ModelMessage]) -> tuple[ModelImage, ...]:
 
 
 def uses_tools(messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> bool:
-    """Whether a request mentions tools, be it in earlier calls only: these may be refused too."""
+    """Whether a request mentions tools, even if only in earlier calls: these may be refused too."""
     return bool(tools) or any(m.role == "tool" or m.tool_calls for m in messages)

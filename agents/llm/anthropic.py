@@ -205,7 +205,6 @@ class AnthropicReader(PayloadReader):
         return []
 
     def _count(self, usage: dict[str, JsonValue]) -> None:
-        """Update the totals; an event names only some of them."""
         self._counts |= {name: value for name, value in usage.items() if value is not None}
         count = self._counts.get
         cached = as_count(count("cache_read_input_tokens"))

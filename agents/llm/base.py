@@ -38,7 +38,6 @@ class ModelImage:
 
     @property
     def base64(self) -> str:
-        """The bytes for JSON."""
         return b64encode(self.content).decode("ascii")
 
 
@@ -123,11 +122,7 @@ ModelEvent = ModelText | ModelThought | ModelReasoningBlock | ModelToolCall | To
 
 
 class ChatModel(Protocol):
-    """A language model, or the offline model.
-
-    Attributes:
-        is_extractive: Retrieves and quotes only; it can't judge or rewrite.
-    """
+    """A language model; ``is_extractive`` ones only retrieve and quote."""
 
     name: str
     provider: str

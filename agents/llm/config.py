@@ -14,8 +14,9 @@ class Traits:
     """Capabilities of an endpoint and its dialect of the protocol.
 
     Attributes:
-        tools: ``native`` offers tools in the request; ``text`` describes them in the prompt;
-            ``auto`` is native until the endpoint refuses, then text; ``none`` offers none.
+        tools: ``native`` offers tools in the request; ``text`` describes them in the prompt; ``auto`` is native until
+            the
+            endpoint refuses, then text; ``none`` offers none.
         parallel_tools: Sent as ``parallel_tool_calls``; None leaves it to the endpoint.
         stream_usage: Ask for token counts with ``stream_options``, until the endpoint refuses.
         reasoning_field: Where reasoning is in a delta; the other common name is read too.
@@ -23,8 +24,7 @@ class Traits:
         think_tags: An answer may begin with ``<think>...</think>``, which is reasoning.
         max_tokens: None sends no limit.
         temperature: None leaves it to the endpoint.
-        system_role: Role of the system message; ``user`` puts it in front of the first question.
-        context_window: Tokens the model reads at once.
+        system_role: ``user`` puts the system message in front of the first question.
         extra_body: More fields of each request, such as ``reasoning_effort``.
     """
 
@@ -72,5 +72,4 @@ class ModelEndpoint:
 
     @property
     def key(self) -> str:
-        """The key, stripped of white space from files and shells."""
         return self.api_key.get_secret_value().strip() if self.api_key is not None else ""

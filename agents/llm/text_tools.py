@@ -47,12 +47,10 @@ async def with_text_tools(
 ) -> AsyncGenerator[ModelEvent, None]:
     """One turn of a model that has the tools described in its prompt.
 
-    Text streams through; calls follow together at the end, and text behind the first call is
-    dropped, as the model wrote it without a result. The model gets one chance to repair a call
-    that can't be read. If no tools are offered but the history has calls, new calls are dropped.
-
-    Raises:
-        ModelFailed: As ``turn``, or the model wrote an unreadable call twice.
+    Text streams through; calls follow together at the end. Text behind the first call is dropped, as the model wrote it
+    without a result. The model gets one chance to repair an unreadable call. If no tools are offered but the history
+    has
+    calls, new calls are dropped.
     """
     conversation = as_text_conversation(messages, tools)
     if not tools and not any(message.tool_calls for message in messages):
@@ -76,7 +74,6 @@ async def with_text_tools(
 
 
 async def _read(turn: AsyncGenerator[ModelEvent, None], reader: "TextCallParser") -> AsyncGenerator[ModelEvent, None]:
-    """The events of a turn without its calls and its end, which the parser keeps."""
     async with aclosing(turn) as events:
         async for event in events:
             match event:
@@ -146,7 +143,6 @@ class _Arguments:
         return "".join(self.pieces)
 
     def feed(self, text: str) -> str:
-        """Consume text; returns what is left, or what may be the start of the tag."""
         place = 0
         while place < len(text):
             if not self._in_string and text[place] == "<":
@@ -189,11 +185,9 @@ class TextCallParser:
 
     @property
     def said(self) -> str:
-        """All that the model wrote."""
         return "".join(self._raw)
 
     def feed(self, piece: str) -> str:
-        """The text that is certain not to be part of a call."""
         self._raw.append(piece)
         if self.fault:
             return ""

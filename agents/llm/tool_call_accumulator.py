@@ -27,11 +27,9 @@ class _Nesting:
 
     @property
     def is_open(self) -> bool:
-        """Whether the text is still incomplete."""
         return self._in_string or self._depth > 0
 
     def feed(self, text: str) -> None:
-        """Add the next piece."""
         for match in _MARKS.finditer(text):
             mark, place = match.group(), self._length + match.start()
             if place == self._escaped:
@@ -51,8 +49,7 @@ class _OpenCall:
     """One call so far.
 
     Attributes:
-        held: Arguments not passed on yet: those before the name, and an empty object, which
-            some gateways send before the real arguments.
+        held: Arguments not passed on yet: those before the name, and an empty object, which some gateways send first.
         is_announced: Whether its opening, which needs a name, was passed on.
     """
 
@@ -69,7 +66,6 @@ class _OpenCall:
         return "".join(self.pieces) + self.held
 
     def is_finished(self) -> bool:
-        """Whether the arguments so far are a whole JSON value."""
         if self.nesting.is_open:
             return False
         try:
@@ -99,7 +95,6 @@ class _OpenCall:
         return self._pass_on("" if is_held else self.held)
 
     def close(self) -> ModelToolCall | None:
-        """The rest that was held back."""
         self.name = self.name or _UNNAMED
         return self._pass_on(self.held)
 
@@ -116,9 +111,9 @@ class _OpenCall:
 class ToolCallAccumulator:
     """Assigns each delta to its call, by index and id.
 
-    A new id with a name, or any new call after a finished one, opens a call even at an index that
-    is in use (Ollama and several gateways put every call at index 0); a delta without an index
-    continues the last call; a missing or repeated id is replaced by a made-up one.
+    A new id with a name, or any new call after a finished one, opens a call even at an index in use (Ollama and several
+    gateways put every call at index 0); a delta without an index continues the last call; a missing or repeated id is
+    replaced by a made-up one.
     """
 
     def __init__(self) -> None:
@@ -144,7 +139,6 @@ class ToolCallAccumulator:
         return call.add(arguments)
 
     def close(self) -> list[ModelToolCall]:
-        """Deltas held back until the end of the stream."""
         closed = (call.close() for call in self._calls.values())
         return [event for event in closed if event is not None]
 

@@ -83,7 +83,6 @@ class PayloadReader(ABC):
         return merge_deltas(events)
 
     def close(self) -> list[ModelEvent]:
-        """Events held back until the end of the stream."""
         return []
 
     def _read(self, payload: str) -> Iterable[ModelEvent]:
@@ -159,13 +158,9 @@ async def stream_turn(
 ) -> AsyncGenerator[ModelEvent, None]:
     """Stream one turn; ``TokenUsage`` and ``ModelEnd`` come last.
 
-    Retries happen here only and end with the first byte of an answer: a broken stream is never
-    repeated, because its text was already shown.
-
-    Raises:
-        ToolsRefused: The endpoint refused because of the tools.
-        StreamOptionsRefused: It refused because of ``stream_options``.
-        ModelFailed: Every other failure of the endpoint.
+    Retries happen here only and end with the first byte of an answer: a broken stream is never repeated, because its
+    text
+    was already shown.
     """
     request = _request(client, endpoint, call)
     written = 0

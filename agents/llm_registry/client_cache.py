@@ -59,7 +59,6 @@ class ModelClientCache:
         return replace(build_endpoint(row), api_key=key)
 
     def open(self, row: RegisteredModel) -> ChatModel:
-        """The client of a registered model."""
         revision, client = self._kept.pop(row.id, (0, None))
         if client is None or revision != row.revision:
             client = create_model(self._endpoint(row), self._client)
@@ -83,11 +82,6 @@ class UnavailableModel:
     async def events(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
-        """Fail at once.
-
-        Raises:
-            ModelFailed: always.
-        """
         nothing: tuple[ModelEvent, ...] = ()
         for event in nothing:
             yield event

@@ -17,9 +17,9 @@ class ModelProbe:
     """Result of a connection test.
 
     Attributes:
-        milliseconds: Until the first word, or until it failed.
-        fault: Stable name of what is wrong; empty if the model answered.
-        reason: The fact and the next step, in English.
+        milliseconds: until the first word, or until it failed.
+        fault: stable name; empty if the model answered.
+        reason: the fact and the next step, in English.
     """
 
     milliseconds: int

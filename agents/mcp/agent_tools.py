@@ -26,8 +26,8 @@ class RemoteTool:
     """A tool of an MCP server, bound to its connection.
 
     Attributes:
-        parameters: the server's JSON Schema of the arguments.
-        invoke: calls it with validated arguments and returns its result as text.
+        parameters: the server's JSON Schema.
+        invoke: takes validated arguments and returns the result as text.
     """
 
     name: str

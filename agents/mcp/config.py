@@ -19,7 +19,7 @@ class McpTarget:
     """Session key: a change of any field needs a new session.
 
     Attributes:
-        token: sent as a bearer token; empty for none.
+        token: bearer token; empty for none.
         heartbeat_seconds: between WebSocket pings; None for none.
         pause_seconds: before a failed server is tried again; doubled each time.
     """
@@ -34,7 +34,6 @@ class McpTarget:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Headers with the credentials."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def __repr__(self) -> str:

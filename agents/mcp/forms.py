@@ -37,11 +37,7 @@ class ConnectionForm:
 
 
 async def create(database: Database, service: McpService, owner_id: str, form: ConnectionForm) -> McpConnection:
-    """Create a connection and list its tools in the background.
-
-    Raises:
-        InvalidRequest, UrlNotAllowed: a field can't be used.
-    """
+    """Create a connection and list its tools in the background."""
     blank = McpConnection(owner_id=owner_id, name="", type=McpType.STANDARD, url="", auth_type="")
     fields = await _fields(service, blank, form)
     async with unit_of_work(database) as work:
@@ -54,10 +50,7 @@ async def create(database: Database, service: McpService, owner_id: str, form: C
 async def update(
     database: Database, service: McpService, which: tuple[str, str], form: ConnectionForm
 ) -> McpConnection:
-    """Change a connection and list its tools in the background.
-
-    Args:
-        which: the owner's id and the connection's.
+    """Change a connection and list its tools in the background; ``which`` is the owner's id and the connection's.
 
     Raises:
         Conflict: others changed it several times meanwhile.

@@ -53,10 +53,7 @@ class McpPool:
         self._is_closed = False
 
     async def session(self, target: McpTarget, *, insists: bool = False) -> PooledSession:
-        """The session of a connection, opened if needed.
-
-        A session with another target is retired.
-        """
+        """The session of a connection, opened if needed; one with another target is retired."""
         if self._is_closed:
             raise mcp_error(McpFault.CLOSED)
         entry = self._entries.setdefault(target.connection_id, _PoolEntry())
@@ -102,7 +99,6 @@ class McpPool:
             raise
 
     def record_success(self, target: McpTarget) -> None:
-        """Reset the failures of a server."""
         entry = self._entries.get(target.connection_id)
         if entry is not None:
             entry.failures, entry.open_again = 0, 0
@@ -119,13 +115,11 @@ class McpPool:
             entry.open_again = _now() + min(pause, self._limits.most_pause_seconds)
 
     async def discard(self, connection_id: str) -> None:
-        """Close the session of a changed or deleted connection."""
         entry = self._entries.pop(connection_id, None)
         if entry is not None and entry.session is not None:
             await entry.session.close()
 
     async def sweep(self) -> None:
-        """Close idle sessions periodically, until cancelled."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
             self.close_idle()
@@ -143,7 +137,6 @@ class McpPool:
                 del self._entries[connection_id]
 
     async def close(self) -> None:
-        """Close all sessions for good."""
         self._is_closed = True
         sessions = [entry.session for entry in self._entries.values() if entry.session]
         self._entries.clear()

@@ -98,19 +98,14 @@ class McpService:
 
     @property
     def call_seconds(self) -> float:
-        """Bound of one call, connecting included."""
         limits = self._limits
         return limits.connect_seconds + limits.list_seconds + limits.call_seconds
 
     async def refresh(self, row: McpConnection, *, insists: bool = True) -> ProbeResult:
-        """List a server's tools and store the outcome."""
         return await self._record(row, await self._look(row, insists=insists))
 
     async def probe(self, row: McpConnection) -> ProbeResult:
-        """Connect in a new session, list the tools, and store the outcome.
-
-        The session in use stays open, and calls in progress continue.
-        """
+        """Connect in a new session, list the tools, and store the outcome; calls in progress continue."""
         try:
             outcome = ProbeResult(await self._pool.list_tools_once(self._target(row)))
         except AgentexError as failure:
@@ -145,7 +140,7 @@ class McpService:
             log.warning("mcp.not_looked", error=type(error).__name__)
 
     def refresh_stale(self, connection_rows: Sequence[ConnectionRow]) -> set[asyncio.Task[ProbeResult]]:
-        """Before a run, refresh connections with outdated tool lists in the background.
+        """Refresh connections with outdated tool lists in the background.
 
         Returns:
             Tasks of servers that were never reached, which are worth waiting for.
@@ -188,11 +183,9 @@ class McpService:
         return await asyncio.to_thread(read_result, result)
 
     async def discard(self, connection_id: str) -> None:
-        """Close the session of a changed or deleted connection."""
         await self._pool.discard(connection_id)
 
     async def close(self) -> None:
-        """Close all sessions and background tasks."""
         beside = {self._sweeping, *self._refreshing.values()}
         for task in beside:
             task.cancel()

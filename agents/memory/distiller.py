@@ -87,8 +87,9 @@ _CLOSING = " .!。！;；"
 class Distiller:
     """Turns what users wrote into memories, one run at a time.
 
-    Several may share a database: each leases a run, and stores memories and completion in one
-    transaction. After a crash the lease expires and another distiller repeats the run.
+    Several may share a database: each leases a run, and stores memories and completion in one transaction. After a
+    crash
+    the lease expires and another distiller repeats the run.
     """
 
     def __init__(self, database: Database, memories: MemoryService, models: ModelSelector) -> None:
@@ -97,7 +98,6 @@ class Distiller:
         self._models = models
 
     async def run(self) -> None:
-        """Work until cancelled."""
         while True:
             try:
                 is_busy = await self.work_once()
@@ -217,14 +217,9 @@ async def distill_facts(
 ) -> list[str]:
     """The facts to remember from a person's messages; mostly none.
 
-    The offline model finds only what the person explicitly asks to be remembered. Facts of a
-    language model count only if they are made of the person's words.
-
-    Args:
-        spend: called with the tokens of each model call.
-
-    Raises:
-        ModelFailed: the model broke off.
+    The offline model finds only what the person explicitly asks to be remembered. Facts of a language model count only
+    if
+    they are made of the person's words. ``spend`` gets the tokens of each model call.
     """
     if model.is_extractive:
         stated = stated_facts(messages, most=MOST_FACTS)

@@ -36,11 +36,7 @@ class RunMemory:
 
 
 class MemoryService:
-    """The memories of all users, each for their owner only.
-
-    Args:
-        most: memories that one owner may have.
-    """
+    """The memories of all users, each for their owner only; ``most`` is per owner."""
 
     def __init__(self, database: Database, encoder: Encoder, *, most: int) -> None:
         self._database = database
@@ -48,11 +44,9 @@ class MemoryService:
         self._most = most
 
     async def save(self, work: UnitOfWork, owner_id: str, draft: MemoryDraft) -> SavedMemory:
-        """Save a memory in the caller's transaction."""
         return await store.save(work, owner_id, draft, most=self._most)
 
     async def search(self, owner_id: str, question: str) -> list[RankedMemory]:
-        """The owner's memories related to a question, best first."""
         return await self._searcher.search(owner_id, question)
 
     async def for_run(
@@ -118,13 +112,11 @@ class _RunOwnerMemory:
         self._utterances = utterances
 
     async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
-        """Memories about something, best first."""
         ranked = await self._memories.search(self._owner_id, about)
         rows = [hit.memory for hit in ranked[:most]]
         return tuple(MemoryHit(row.text, row.source, row.updated_at) for row in rows)
 
     async def save(self, text: str) -> SaveResult:
-        """Save a fact that the user stated in this conversation."""
         if not is_stated_in(text, self._utterances):
             raise NotStatedByUser
         if mentions_secret(text):

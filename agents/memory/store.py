@@ -47,11 +47,7 @@ class MemoryListing:
 
 
 async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int) -> SavedMemory:
-    """Save a memory; an equal memory of the owner stays as it is.
-
-    Args:
-        most: memories that one owner may have.
-    """
+    """Save a memory, at most ``most`` per owner; an equal one stays as it is."""
     text = clean(draft.text)
     digest = text_digest(text)
     # Two at once must not both find room for the last one, nor both be new.

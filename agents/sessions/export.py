@@ -85,7 +85,6 @@ class MarkdownExporter:
         self._words = _CHINESE if is_cjk_dominant(row.title) else _ENGLISH
 
     def head(self) -> str:
-        """The text before the messages."""
         row, words = self._row, self._words
         facts = (
             (words.session, row.id),
@@ -96,7 +95,6 @@ class MarkdownExporter:
         return f"# {plain(row.title) or words.untitled}\n\n{listed}\n"
 
     def message(self, message: ChatMessage) -> str:
-        """One message with its sources, thoughts and tool calls."""
         details, words = message.details, self._words
         role = words.roles.get(message.role) or plain(message.role)
         parts = [f"\n## {role} · {_moment(message.created_at)}", quoted(message.content)]

@@ -47,9 +47,11 @@ def fenced(text: str, language: str = "") -> str:
 def quoted(text: str) -> str:
     """Markdown as a quotation that keeps its looks but not its effects.
 
-    HTML shows as text, also in code whose limits are uncertain; images become links, link
-    definitions become text, and so do links of a paragraph with a target such as
-    ``javascript:``. A text that would take long to parse (``LONGEST_READ``) becomes code.
+    HTML shows as text, also in code whose limits are uncertain; images become links, link definitions become text, and
+    so
+    do links of a paragraph with a target such as ``javascript:``. A text that would take long to parse
+    (``LONGEST_READ``)
+    becomes code.
     """
     if len(text) > LONGEST_READ:
         return "\n".join(_quotation(fenced(_in_lines(text))))

@@ -213,11 +213,7 @@ def _is_unseen(sign: str) -> bool:
 
 
 async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> None:
-    """Check that the owner may have another session; holds the owner's lock.
-
-    Args:
-        most: 0 is unlimited.
-    """
+    """Check that the owner may have another session (``most`` 0: unlimited); holds the owner's lock."""
     if not most:
         return
     await lock_owner(session, owner_id)

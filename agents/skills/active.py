@@ -19,11 +19,7 @@ _OWN_TAGS = re.compile(r"<(?=/?\s*(?:skill_\w+|available_skills)\b)", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class StrictStep:
-    """A step of a strict skill.
-
-    Attributes:
-        tools: those of the skill that the step names; None if it names none.
-    """
+    """A step of a strict skill; ``tools`` are those of the skill that it names, None if it names none."""
 
     title: str
     text: str
@@ -113,7 +109,7 @@ class ActiveSkill:
     """A skill that the run has loaded.
 
     Attributes:
-        tools: as declared; None for no restriction.
+        tools: None for no restriction.
         chosen: by a person, not by the model.
         stages: the steps of a strict skill, else empty.
     """
@@ -156,8 +152,9 @@ class LoadedSkill:
     def in_force(self) -> ActiveSkill:
         """The skill with the tools that it allows now.
 
-        Calls made together with a step's report were meant for that step: until the model reads
-        the next step, both must allow them.
+        Calls made together with a step's report were meant for that step: until the model reads the next step, both
+        must allow
+        them.
         """
         now = _at_stage(self.skill, self.current)
         if not self.skill.stages or not self.done or not self.is_unread:

@@ -25,14 +25,7 @@ _NOTHING = IndexBlock("", (), 0)
 
 
 class RunSkillsFactory:
-    """Builds the skills of runs.
-
-    Args:
-        encoder: for semantic ranking; None for words alone.
-
-    Attributes:
-        impressions: counter that must be run in the background.
-    """
+    """Builds the skills of runs; ``impressions`` must run in the background."""
 
     def __init__(self, database: Database, encoder: Encoder | None = None) -> None:
         self.impressions = ImpressionCounter(database)
@@ -52,7 +45,7 @@ class RunSkillsFactory:
         """The skills of a run; None if it may use none.
 
         Args:
-            cards: the usable skills if the run starts; None to load them for a resumed run.
+            cards: usable skills if the run starts; None to load them for a resumed run.
             had_skills: the journal has skills, whose tool restrictions still apply.
             context_window: of the run's model, in tokens.
         """
@@ -104,7 +97,6 @@ class RunSkillsFactory:
         return SkillResources(library, selector, listed)
 
     async def _selector(self, offered: Sequence[OfferedSkill]) -> SkillSelector:
-        """The cached selector of these skills, whose texts are encoded once."""
         key = tuple((skill.key, skill.ref.sha) for skill in offered)
         selector = self._selectors.pop(key, None)
         if selector is None:

@@ -67,7 +67,6 @@ class RunSkills:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All available keys, sorted."""
         return tuple(sorted(self._offered))
 
     def start_loading_chosen(self) -> bool:
@@ -86,7 +85,6 @@ class RunSkills:
             self._offered.pop(skill.key, None)
 
     def similar_keys(self, name: str) -> list[str]:
-        """Keys that are spelled similarly."""
         return close_names(name.lower(), self.keys)
 
     async def rank(self, query: str, most: int) -> list[OfferedSkill]:
@@ -97,15 +95,12 @@ class RunSkills:
 
     @property
     def active(self) -> tuple[ActiveSkill, ...]:
-        """Active skills in the order of loading."""
         return tuple(loaded.skill for loaded in self._loaded.values())
 
     def is_active(self, skill_id: str) -> bool:
-        """Whether a skill is active."""
         return skill_id in self._loaded
 
     def is_chosen(self, skill_id: str) -> bool:
-        """Whether a person chose a skill."""
         return any(skill.ref.id == skill_id for skill in self.chosen)
 
     def lacks_room_for(self, skill: ActiveSkill) -> bool:
@@ -129,7 +124,6 @@ class RunSkills:
         self.pin(pending)
 
     def release_pending(self, call_id: str) -> None:
-        """End such a restriction."""
         self._pending.pop(call_id, None)
 
     def note_loaded(self, call_id: str, skill: ActiveSkill) -> None:
@@ -137,7 +131,6 @@ class RunSkills:
         self._notes[call_id] = {"loaded": dump_skill(skill)}
 
     def note_step(self, call_id: str, skill_id: str, index: int, evidence: str) -> None:
-        """Note that a call reports a step done."""
         step: dict[str, JsonValue] = {"id": skill_id, "index": index, "evidence": evidence}
         self._notes[call_id] = {"step": step}
 
@@ -175,7 +168,6 @@ class RunSkills:
         return None if working is None else working.current
 
     def done_steps(self, skill_id: str) -> frozenset[int]:
-        """The steps of an active skill that are done, from 1."""
         working = self._loaded.get(skill_id)
         return frozenset(working.done if working else ())
 
@@ -225,7 +217,6 @@ class RunSkills:
         return self.index.text
 
     async def record_denial(self, tool: str) -> None:
-        """Count and audit a denied tool."""
         await self.loader.record_denial([skill.ref for skill in self.restricting], tool)
 
     def with_active_skills(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
@@ -245,11 +236,7 @@ class RunSkills:
         return [*messages[: last + 1], *added, *messages[last + 1 :]]
 
     def state_update(self, *, anew: bool = False) -> JsonValue:
-        """Active skills as shared state if they changed since the last call, else None.
-
-        Args:
-            anew: also if they did not change.
-        """
+        """Active skills as shared state if they changed since the last call or ``anew``, else None."""
         state: JsonValue = [to_state(loaded) for loaded in self._loaded.values()]
         if not state or (state == self._last_state and not anew):
             return None

@@ -38,12 +38,9 @@ def slash_skill(question: str) -> str | None:
 async def select_skills(
     session: AsyncSession, principal: Principal, request: RunRequest, configured: JsonValue
 ) -> SkillSelection:
-    """The usable skills, and those chosen by the request, else by its session, and ``/slug``.
+    """The usable skills, and those chosen by the request, else by its session's ``skill_ids``, and ``/slug``.
 
     A message with a slash that names no skill is just a message.
-
-    Args:
-        configured: the session's ``skill_ids``.
 
     Raises:
         InvalidRunInput: an id can't be used, or the skills are too many or too long together.

@@ -162,8 +162,8 @@ class ExtractiveModel:
     ) -> AsyncGenerator[ModelEvent, None]:
         """One turn: a search, a second search for what the first did not cover, or the answer.
 
-        Any offered tool with a string parameter ``query`` is a search tool. A question of the
-        form ``/tool name {json}`` becomes that call.
+        Any offered tool with a string parameter ``query`` is a search tool. A question ``/tool name {json}`` becomes
+        that call.
         """
         turn = _read(messages)
         call = _next_call(turn, tools)
@@ -216,14 +216,14 @@ def quote_passages(question: str, passages: Sequence[NumberedText]) -> Quotation
 
 @dataclass(frozen=True, slots=True)
 class AnswerPart:
-    """One of the things asked, and what was found for it."""
+    """A part of the question, and what was found for it."""
 
     task: str
     passages: Sequence[NumberedText]
 
 
 def answer_parts(question: str, parts: Sequence[AnswerPart]) -> str:
-    """The answer to a question that was taken apart: quotes under each part, said once each."""
+    """The answer to a decomposed question: quotes under each part, each quote once."""
     wording = wording_for(question)
     paragraphs: list[str] = []
     quoted: set[Quote] = set()
@@ -244,14 +244,14 @@ def answer_parts(question: str, parts: Sequence[AnswerPart]) -> str:
 
 
 def answer_from(question: str, passages: Sequence[NumberedText], queries: Sequence[str]) -> str:
-    """The answer quoted from these passages, or what was searched for in vain."""
+    """The answer quoted from these passages, or what was not found."""
     wording = wording_for(question)
     quoted = _quoted(question, passages, wording)
     return "".join(quoted or _abstained(queries, len(passages), wording))
 
 
 def reflection_on(question: str, missing: str) -> str:
-    """What the offline model says to itself when its quotes leave something out."""
+    """The offline model's reasoning when its quotes leave something out."""
     wording = wording_for(question)
     return wording.reflection.format(missing=wording.separator.join(missing.split()))
 
@@ -364,7 +364,6 @@ def _is_offered(command: re.Match[str], tools: Sequence[ToolSpec]) -> bool:
 
 
 def _is_other_tool(command: re.Match[str] | None) -> bool:
-    """Whether a tool was called that gives passages, but answers no question."""
     return command is not None and not _argument(command["arguments"], "query")
 
 

@@ -52,10 +52,10 @@ _ANAPHORS = (
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing to find.
+    """A search term.
 
     Attributes:
-        key: The lexical token it is in a tokenised text.
+        key: its token in a tokenised text.
         run: Terms of one unbroken Chinese run share the number; -1 for a word.
     """
 
@@ -82,7 +82,6 @@ def content_terms(question: str) -> tuple[Term, ...]:
 
 
 def _pieces(text: str) -> list[str]:
-    """Words and unbroken Chinese runs."""
     pieces: list[str] = []
     for word in _WORD.findall(text):
         start = 0
@@ -155,8 +154,8 @@ class Quotation:
     """The chosen quotes, in reading order.
 
     Attributes:
-        coverage: Share of the question's terms, weighted by rarity, that they cover; 0 to 1.
-        missing: Terms they do not cover and that can be named (``nameable``).
+        coverage: Share of the question's terms that they cover, weighted by rarity; 0 to 1.
+        missing: Uncovered terms that can be named (``nameable``).
     """
 
     quotes: tuple[Quote, ...]
@@ -201,8 +200,9 @@ def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
     """At most three quotes, best source first and in document order within a source.
 
     Sentences are scored by the rarity of the question's terms, with discounts for terms in headings only and for lower
-    passages, and chosen greedily for what they add; nothing is chosen if even the best is too far from the question. On
-    400 questions each, a quote held the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
+    passages, and chosen greedily for what they add; none if even the best is too far from the question. On 400
+    questions
+    each, a quote held the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
     """
     terms = content_terms(question)
     candidates = _candidates(sources)
@@ -250,7 +250,6 @@ def _scored(candidate: _Candidate, terms: Sequence[Term], weights: _Weights) -> 
 
 
 def _length(text: str) -> float:
-    """Length in Latin characters; a Chinese character counts as two and a half."""
     return len(text) + 1.5 * len(_CJK.findall(text))
 
 
