@@ -124,7 +124,7 @@ class HttpClients:
     Args:
         own: for endpoints that the operator configured.
         guarded: for endpoints that users name.
-        guard: decides where ``guarded`` may connect to.
+        guard: decides where ``guarded`` may connect.
     """
 
     own: httpx.AsyncClient
@@ -133,7 +133,7 @@ class HttpClients:
 
 
 async def create_context(settings: Settings, clients: HttpClients, keys: SigningKeys) -> AppContext:
-    """Create all objects; closing them is the caller's."""
+    """Create all objects; the caller closes them."""
     database, redis = open_database(settings), open_redis(settings)
     live = LiveSettings(database, settings)
     knowledge = _knowledge(settings, database, clients)

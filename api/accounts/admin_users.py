@@ -103,7 +103,6 @@ class UserChangeBody(RequestModel):
     )
 
     def change(self) -> UserChange:
-        """The same in the domain's terms."""
         custom, given = self.custom_permissions, self.model_fields_set
         return UserChange(
             role_id=self.role_id,
@@ -151,7 +150,6 @@ class DeletedUser(ResponseModel):
 
     @classmethod
     def of(cls, result: DeletionResult) -> Self:
-        """The same in the answer's terms."""
         counts = asdict(result.owned) | {"api_keys": result.api_keys}
         nothing = {"knowledge_bases": 0, "documents": 0, "skills": 0}
         is_handed_over = result.heir_id is not None
@@ -194,7 +192,6 @@ async def _user_filter(
     role_id: Annotated[Text | None, Field(max_length=200)] = None,
     status: _Status | None = None,
 ) -> UserFilter:
-    """The filters of the list."""
     return UserFilter(search, role_id, status)
 
 

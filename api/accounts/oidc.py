@@ -227,7 +227,7 @@ class _Arrival:
 
 
 async def _retry_once(act: Callable[[], Awaitable[str]]) -> str:
-    """Retry once if another request was faster: then its account is found."""
+    """Retry once if a concurrent request was faster: then its account is found."""
     try:
         return await act()
     except (IntegrityError, OidcEmailTaken):

@@ -42,7 +42,6 @@ class RangeFileResponse(FileResponse):
     held: AsyncExitStack
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the file, or why not."""
         async with self.held:
             refused = _Refused(send)
             await super().__call__(scope, receive, refused.send)
@@ -55,7 +54,7 @@ class RangeFileResponse(FileResponse):
 
 
 class _Refused:
-    """Takes away Starlette's plain words about a range, in whose place our envelope comes."""
+    """Replaces Starlette's plain-text range errors by our envelope."""
 
     def __init__(self, send: Send) -> None:
         self.error: type[AgentexError] | None = None
@@ -63,7 +62,6 @@ class _Refused:
         self._send = send
 
     async def send(self, message: Message) -> None:
-        """Pass a message on, or keep it."""
         if message["type"] == "http.response.start" and message["status"] in _ERRORS:
             self.error = _ERRORS[message["status"]]
             self.whole = Headers(raw=message["headers"]).get("content-range", "")
@@ -78,12 +76,12 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE
 
 
 def content_disposition(title: str, *, fallback: str, extension: str) -> str:
-    """The header that saves an answer under a title, whatever the title is.
+    """The header that saves an answer under any title.
 
     Args:
-        title: from a person; signs that a file name can't have become blanks.
-        fallback: a name in ASCII, for clients that know no other and titles that leave nothing.
-        extension: of the file, without a dot.
+        title: from a person; characters that file names can't have become blanks.
+        fallback: an ASCII name, for older clients and empty titles.
+        extension: without a dot.
     """
     name = safe_name(title) or fallback
     ascii_name = f'filename="{fallback}.{extension}"'
@@ -91,7 +89,7 @@ def content_disposition(title: str, *, fallback: str, extension: str) -> str:
 
 
 def safe_name(title: str) -> str:
-    """A title as a file name without its extension; empty where nothing of it can be used."""
+    """A title as a file name without its extension; may be empty."""
     seen = "".join(sign if unicodedata.category(sign)[0] != "C" else " " for sign in title)
     name = " ".join(_FORBIDDEN.sub(" ", seen).split()).strip(". ")
     name = name[: grapheme_boundary(name, _LONGEST)].rstrip(". ")

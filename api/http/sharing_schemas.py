@@ -21,7 +21,6 @@ class SharedUser(ResponseModel):
 
     @classmethod
     def of(cls, row: User | None) -> Self | None:
-        """A row as an answer."""
         return None if row is None else cls(id=row.id, username=row.username)
 
 
@@ -33,7 +32,6 @@ class SharedRole(ResponseModel):
 
     @classmethod
     def of(cls, row: Role | None) -> Self | None:
-        """A row as an answer."""
         return None if row is None else cls(name=row.name, display_name=row.display_name)
 
 
@@ -75,7 +73,6 @@ class ShareBody(SubjectBody):
     access: Literal["read", "write"] = "read"
 
     def wanted(self) -> ShareSpec:
-        """The same in the domain's terms."""
         return ShareSpec(Access(self.access), self.user_id, self.username, self.role)
 
 
@@ -88,7 +85,6 @@ class SharesBody(RequestModel):
     )
 
     def wanted(self) -> list[ShareSpec]:
-        """The same in the domain's terms."""
         return [share.wanted() for share in self.shares]
 
 

@@ -1,7 +1,7 @@
-"""Why a request does not have the shape of its operation, in a caller's terms.
+"""Validation errors in a caller's terms.
 
-pydantic tells the names of validators and of the branches of unions, which are no part of a
-request: what is told here are fields that the request has, or lacks.
+pydantic names validators and branches of unions, which are not part of a request; errors here name fields of the
+request, present or missing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,17 +64,15 @@ _LENGTHS = {
 def error_details(problems: Sequence[Mapping[str, Any]], body: object) -> dict[str, object]:
     """Where a request is wrong, and how.
 
-    Of a value that may be one of several things, pydantic reports why it is none of each: what is
-    told is what is wrong with the one that it comes closest to, or all that it may be.
+    If a value fails all branches of a union, the branch that it comes closest to is reported, or all allowed forms.
 
     Args:
-        problems: as pydantic reports them, at least one.
-        body: of the request, decoded; the names that it has tell fields from validators.
+        problems: from pydantic, at least one.
+        body: decoded; its names tell fields from validators.
 
     Returns:
-        ``field``: the path to the first thing that is wrong, such as ``filters.metadata.year``, or
-        the part of a request that is wrong as a whole, such as ``body``; ``error``: a sentence
-        about it; ``error_zh``: the same in Chinese, where there are words for it.
+        ``field``: the path to the first error, such as ``filters.metadata.year``, or a part of the request, such as
+        ``body``; ``error``: a sentence about it; ``error_zh``: the same in Chinese, if available.
     """
     problems = problems[:_MOST_LOOKED_AT]
     paths = [_path_of(problem, body) for problem in problems]
@@ -93,7 +91,7 @@ def _is_within(path: Sequence[_Part], other: Sequence[_Part]) -> bool:
 
 
 def _path_of(problem: Mapping[str, Any], body: object) -> list[_Part]:
-    """The request's part, and the names and numbers in it that lead to what is wrong."""
+    """The request's part, and the names and numbers in it that lead to the error."""
     place, *parts = cast(Sequence[_Part], problem["loc"])
     if place != "body" or not isinstance(body, Mapping | list):
         return [place, *_plain(parts)]

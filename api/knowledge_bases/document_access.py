@@ -47,7 +47,6 @@ class ReaderBody(SubjectBody):
     """A person, by id or by user name, or a role, by its name."""
 
     def wanted(self) -> ShareSpec:
-        """The same in the domain's terms."""
         return ShareSpec(Access.READ, self.user_id, self.username, self.role)
 
 
@@ -60,7 +59,6 @@ class AccessBody(RequestModel):
     )
 
     def wanted(self) -> DocumentAclUpdate:
-        """The same in the domain's terms."""
         return DocumentAclUpdate([reader.wanted() for reader in self.readers], self.version)
 
 

@@ -72,12 +72,7 @@ async def download_document(
 
 
 async def stored_file(store: ObjectStore, document: Document) -> StoredFileResponse:
-    """A document's file as an answer.
-
-    Raises:
-        DocumentNotFound: it was deleted or replaced a moment ago.
-        ObjectStoreUnavailable: the store did not answer.
-    """
+    """A document's file as an answer; ``DocumentNotFound`` if it was just deleted or replaced."""
     async with AsyncExitStack() as stack:
         try:
             path = await stack.enter_async_context(store.local_copy(document.storage_key))

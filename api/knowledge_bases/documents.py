@@ -1,4 +1,4 @@
-"""Documents of a knowledge base (seed 002, sections 9.6 to 9.9)."""
+"""Documents of a knowledge base (docs/reference/agentex-api.md, sections 9.6 to 9.9)."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -82,11 +82,7 @@ class DocumentChangeBody(RequestModel):
 
     @property
     def codec(self) -> str | None:
-        """The encoding by Python's name.
-
-        Raises:
-            InvalidRequest: it is none that a text may be read as.
-        """
+        """Python's name of the encoding; refused if texts can't be read in it."""
         if self.encoding is None or self.encoding == document_update.AUTO_ENCODING:
             return self.encoding
         codec = selectable_codec(self.encoding)

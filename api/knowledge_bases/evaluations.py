@@ -186,7 +186,7 @@ async def evaluate_knowledge_base(
 
 @dataclass(frozen=True)
 class _Task:
-    """Who measures what, and how."""
+    """An evaluation to run and its user."""
 
     context: AppContext
     principal: Principal
@@ -195,7 +195,6 @@ class _Task:
 
     @property
     def ask(self) -> AskQuestion:
-        """The search that is measured."""
         searcher, base = self.context.knowledge.searcher, self.knowledge_base
         return bind_search(searcher, self.principal, base, self.options)
 

@@ -129,7 +129,7 @@ async def stream_progress(
 
 @dataclass(frozen=True)
 class _Request:
-    """Who looks at what."""
+    """The caller and the knowledge base that they follow."""
 
     context: AppContext
     request: Request
@@ -166,7 +166,7 @@ async def _events(looking: _Request, *, until_quiet: bool) -> AsyncGenerator[byt
 
 
 def _seen_by(follower: ProgressSubscriber) -> tuple[object, ...] | None:
-    """What decides who may look at the knowledge base; None where it is gone."""
+    """The access facts of the knowledge base; None if it is gone."""
     base = follower.base
     return None if base is None else (base.owner_id, base.is_public, follower.shared)
 
@@ -181,7 +181,7 @@ def _reason_to_end(follower: ProgressSubscriber, view: ProgressView, *, until_qu
 
 
 async def _may_look(looking: _Request) -> bool:
-    """Ask everything again: account, login, role and knowledge base may have changed."""
+    """Check again: account, login, role and knowledge base may have changed."""
     try:
         context = looking.context
         principal = await authenticate(context.database, context.security, looking.request.headers)
@@ -206,7 +206,7 @@ async def _snapshot(looking: _Request, base: KnowledgeBase, view: ProgressView) 
 
 
 def _news(news: ProgressUpdate, progress: KnowledgeBaseProgress) -> bytes:
-    """What happened as frames; nothing when nothing did."""
+    """Frames of what happened; empty if nothing did."""
     if news.base is None:
         return b""
     changed = [_frame("document", document_answer(row, news.base)) for row in news.changed]

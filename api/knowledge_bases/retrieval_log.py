@@ -117,7 +117,7 @@ def _recorded(record: RetrievalRecord) -> RetrievalAnswer:
 
 
 def _changes(replay: Replay) -> list[ChangeAnswer]:
-    """Those of the record in its order, then the new ones in theirs."""
+    """Changes of recorded passages in their order, then new passages."""
     kept = [
         _change(
             "same" if one.is_same else "moved",

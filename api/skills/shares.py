@@ -1,4 +1,4 @@
-"""With whom a skill is shared."""
+"""Shares of a skill."""
 
 from fastapi import Depends
 

@@ -113,7 +113,6 @@ async def try_skill_triggers(
 async def _choose_model(
     session: AsyncSession, agents: AgentServices, principal: Principal, body: TriggerTestBody
 ) -> SelectedModel | None:
-    """The model that chooses; None for the offline selector."""
     if body.by == "offline" and body.model_id is not None:
         raise InvalidRequest("model_id", "the offline selector asks no model")
     may_run = Permission.AGENT_RUN in principal.permissions

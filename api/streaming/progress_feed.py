@@ -56,10 +56,9 @@ class ProgressSubscriber:
         base: the current knowledge base; None when it is deleted.
         progress: of all its documents; ``ProgressView`` filters it per user.
         shared: with whom it is shared.
-        changed: changed documents by id.
+        changed: documents by id.
         gone: ids of erased documents whose deletion no poll has seen.
         shown: ids that the reader got elsewhere, whose deletion it must also learn.
-        news: set when there is something to tell.
         closed: whether the process stops.
     """
 
@@ -73,27 +72,24 @@ class ProgressSubscriber:
     closed: bool = False
 
     def take(self) -> Sequence[Document]:
-        """Return and clear the changed documents."""
         self.news.clear()
         changed = list(self.changed.values())
         self.changed.clear()
         return changed
 
     def take_gone(self) -> frozenset[str]:
-        """Return and clear the erased ids."""
         gone = frozenset(self.gone)
         self.gone.clear()
         return gone
 
     def take_shown(self) -> frozenset[str]:
-        """Return and clear the ids shown elsewhere."""
         shown = frozenset(self.shown)
         self.shown.clear()
         return shown
 
 
 class _Feed:
-    """Looks at one knowledge base again and again, and tells its followers."""
+    """Polls one knowledge base and notifies its subscribers."""
 
     def __init__(self, database: Database, knowledge_base_id: str) -> None:
         self._database = database
@@ -161,7 +157,6 @@ class _Feed:
         return fresh
 
     async def run(self) -> None:
-        """Poll and notify, until cancelled."""
         while True:
             await asyncio.sleep(_POLL_SECONDS)
             try:
@@ -197,7 +192,7 @@ def _notify(follower: ProgressSubscriber, poll: _Poll) -> None:
 
 
 class ProgressFeeds:
-    """The feeds of this process; each lives as long as somebody follows it."""
+    """The feeds of this process; each lives while it has subscribers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -257,7 +252,7 @@ _SHARE_OF_TIME = 0.05
 class DocumentTracker:
     """Finds documents that were erased before a poll saw their deletion.
 
-    When the number of documents differs from what the polled changes explain, all known ids are checked.
+    If the number of documents differs from what the polled changes explain, all known ids are checked.
     """
 
     def __init__(self) -> None:
@@ -284,7 +279,7 @@ class DocumentTracker:
         """Erased ids that are not among the rows; pass them to :meth:`record` next.
 
         Args:
-            total: the number of documents in the knowledge base.
+            total: documents in the knowledge base.
             rows: recently changed documents, with deleted ones.
         """
         deleted = {row.id for row in rows if row.deleted_at is not None}
@@ -340,7 +335,6 @@ class ProgressView:
         self.progress = follower.progress
 
     async def begin(self, base: KnowledgeBase) -> None:
-        """Record the present state."""
         self._hidden, self.progress = await self._look(base, ())
 
     async def take(self) -> ProgressUpdate:

@@ -20,10 +20,10 @@ _MOST_AT_ONCE = 200
 
 
 class OpenStream:
-    """State that all streams of a credential share.
+    """State shared by all streams of a credential.
 
     Args:
-        permissions: everything that the credential allowed when any of them was opened.
+        permissions: all that the credential allowed when any stream was opened.
     """
 
     __slots__ = ("is_ended", "permissions", "readers")
@@ -56,7 +56,6 @@ class StreamLease:
         return self._stream
 
     def __exit__(self, *_error: object) -> None:
-        """Remove the credential with its last stream."""
         self._stream.readers -= 1
         if not self._stream.readers and self._streams.get(self._credential) is self._stream:
             del self._streams[self._credential]
@@ -78,7 +77,6 @@ class OpenStreams:
         return StreamLease(self._open, principal)
 
     async def watch(self) -> None:
-        """Check periodically, until cancelled."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             try:

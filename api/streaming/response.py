@@ -49,7 +49,6 @@ class EventStream(Response):
         self.init_headers(headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream until it or the client's access ends."""
         with _reading(scope) as access:
             await self._stream(access, receive, send)
 

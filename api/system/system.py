@@ -126,7 +126,7 @@ async def read_system_info(context: CurrentContext) -> Envelope[SystemInfo]:
 
 
 def _readable(size: int | None) -> str:
-    """A size as people read it: ``1.2 GB``."""
+    """A human-readable size: ``1.2 GB``."""
     if size is None:
         return "unknown"
     amount, units = float(size), ["B", "KB", "MB", "GB", "TB"]
@@ -137,7 +137,7 @@ def _readable(size: int | None) -> str:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Who asks, in which language, and what the environment says."""
+    """The caller, their language, and the environment's settings."""
 
     by: str
     language: str

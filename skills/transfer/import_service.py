@@ -48,7 +48,7 @@ class ConflictPolicy(StrEnum):
 
 
 class SkillImportOutcome(StrEnum):
-    """Outcome for one skill; ``unchanged``: its newest version has these bytes already."""
+    """What became of one skill; ``unchanged``: its newest version has these bytes already."""
 
     CREATED = "created"
     NEW_VERSION = "new_version"
