@@ -69,7 +69,7 @@ async def with_text_tools(
             yield ModelEnd(reader.finish_reason)
             return
         repair = ModelMessage("user", _REPAIR.format(fault=reader.fault))
-        conversation = [*conversation, ModelMessage("assistant", reader.said), repair]
+        conversation = [*conversation, ModelMessage("assistant", reader.raw_text), repair]
     raise model_failed(ModelFault.UNREADABLE_CALL)
 
 
@@ -184,7 +184,7 @@ class TextCallParser:
         self._has_text = False
 
     @property
-    def said(self) -> str:
+    def raw_text(self) -> str:
         return "".join(self._raw)
 
     def feed(self, piece: str) -> str:

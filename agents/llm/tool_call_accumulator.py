@@ -49,7 +49,7 @@ class _OpenCall:
     """One call so far.
 
     Attributes:
-        held: Arguments not passed on yet: those before the name, and an empty object, which some gateways send first.
+        buffered: Arguments not passed on yet: those before the name, and an empty object, which some gateways send first.
         is_announced: Whether its opening, which needs a name, was passed on.
     """
 
@@ -57,13 +57,13 @@ class _OpenCall:
     upstream_id: str
     name: str
     pieces: list[str] = field(default_factory=list[str])
-    held: str = ""
+    buffered: str = ""
     is_announced: bool = False
     nesting: _Nesting = field(default_factory=_Nesting)
 
     @property
     def arguments(self) -> str:
-        return "".join(self.pieces) + self.held
+        return "".join(self.pieces) + self.buffered
 
     def is_finished(self) -> bool:
         if self.nesting.is_open:
@@ -85,24 +85,24 @@ class _OpenCall:
     def add(self, arguments: str) -> ModelToolCall | None:
         """Add arguments; nothing is passed on before the name is known."""
         if arguments and not self.repeats(arguments):
-            if self.held == _NO_ARGUMENTS:
-                self.held, self.nesting = "", _Nesting()
-            self.held += arguments
+            if self.buffered == _NO_ARGUMENTS:
+                self.buffered, self.nesting = "", _Nesting()
+            self.buffered += arguments
             self.nesting.feed(arguments)
         if not self.name:
             return None
-        is_held = self.held == _NO_ARGUMENTS and not self.pieces
-        return self._pass_on("" if is_held else self.held)
+        is_buffered = self.buffered == _NO_ARGUMENTS and not self.pieces
+        return self._pass_on("" if is_buffered else self.buffered)
 
     def close(self) -> ModelToolCall | None:
         self.name = self.name or _UNNAMED
-        return self._pass_on(self.held)
+        return self._pass_on(self.buffered)
 
     def _pass_on(self, arguments: str) -> ModelToolCall | None:
         opens, self.is_announced = not self.is_announced, True
         if arguments:
             self.pieces.append(arguments)
-            self.held = ""
+            self.buffered = ""
         if not opens and not arguments:
             return None
         return ModelToolCall(self.call_id, self.name, arguments, opens)

@@ -163,7 +163,7 @@ class LoadedSkill:
         return replace(now, tools=_in_both(before.tools, now.tools))
 
     @property
-    def told(self) -> str:
+    def result_text(self) -> str:
         """The result of the loading call; for a strict skill, with its current step."""
         stages = self.skill.stages
         if not stages or not self.done:

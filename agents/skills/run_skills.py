@@ -232,7 +232,7 @@ class RunSkills:
         added: list[ModelMessage] = []
         for loaded in missing:
             added.append(ModelMessage("assistant", tool_calls=(loaded.call,)))
-            added.append(ModelMessage("tool", loaded.told, tool_call_id=loaded.call.id))
+            added.append(ModelMessage("tool", loaded.result_text, tool_call_id=loaded.call.id))
         return [*messages[: last + 1], *added, *messages[last + 1 :]]
 
     def state_update(self, *, anew: bool = False) -> JsonValue:

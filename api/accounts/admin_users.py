@@ -103,14 +103,14 @@ class UserChangeBody(RequestModel):
     )
 
     def change(self) -> UserChange:
-        custom, given = self.custom_permissions, self.model_fields_set
+        custom, fields_set = self.custom_permissions, self.model_fields_set
         return UserChange(
             role_id=self.role_id,
             status=self.status,
             grants=None if custom is None else custom.grants,
             revokes=None if custom is None else custom.revokes,
-            model_access=AccessLimit(self.model_access) if "model_access" in given else None,
-            mcp_access=AccessLimit(self.mcp_access) if "mcp_access" in given else None,
+            model_access=AccessLimit(self.model_access) if "model_access" in fields_set else None,
+            mcp_access=AccessLimit(self.mcp_access) if "mcp_access" in fields_set else None,
         )
 
 
@@ -242,8 +242,8 @@ async def change_user(
     user_id: Text, body: UserChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[WholeUserAnswer]:
     """Change an account's role, status or rights; it counts from its next request on."""
-    found = await user_admin.change_user(work.session, principal, user_id, body.change())
-    return _whole(*found)
+    result = await user_admin.change_user(work.session, principal, user_id, body.change())
+    return _whole(*result)
 
 
 @router.delete(

@@ -72,10 +72,10 @@ class ImageResponse(RangeFileResponse):
     Args:
         path: its bytes.
         row: whose type the headers tell.
-        held: closed when the answer is over.
+        exit_stack: closed when the answer is over.
     """
 
-    def __init__(self, path: Path, row: Attachment, held: AsyncExitStack) -> None:
+    def __init__(self, path: Path, row: Attachment, exit_stack: AsyncExitStack) -> None:
         super().__init__(
             path,
             media_type=row.mime_type,
@@ -87,7 +87,7 @@ class ImageResponse(RangeFileResponse):
                 "Cross-Origin-Resource-Policy": "same-origin",
             },
         )
-        self.held = held
+        self.exit_stack = exit_stack
 
 
 @router.post(

@@ -64,8 +64,8 @@ def session_answer(row: ChatSession) -> SessionAnswer:
 
 def listed_session(row: ChatSession, match: MessageMatch | None) -> ListedSession:
     """The API form of a listed session, with the place of a search match."""
-    found = None if match is None else MatchAnswer.model_validate(asdict(match))
-    return ListedSession(**session_answer(row).model_dump(), match=found)
+    match_answer = None if match is None else MatchAnswer.model_validate(asdict(match))
+    return ListedSession(**session_answer(row).model_dump(), match=match_answer)
 
 
 def message_answer(row: ChatMessage) -> MessageAnswer:

@@ -36,13 +36,13 @@ class RangeFileResponse(FileResponse):
     """A file of which parts can be asked for (``Range``).
 
     Attributes:
-        held: closed when the answer is over.
+        exit_stack: closed when the answer is over.
     """
 
-    held: AsyncExitStack
+    exit_stack: AsyncExitStack
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self.held:
+        async with self.exit_stack:
             refused = _Refused(send)
             await super().__call__(scope, receive, refused.send)
             if refused.error is not None:
@@ -90,7 +90,7 @@ def content_disposition(title: str, *, fallback: str, extension: str) -> str:
 
 def safe_name(title: str) -> str:
     """A title as a file name without its extension; may be empty."""
-    seen = "".join(sign if unicodedata.category(sign)[0] != "C" else " " for sign in title)
-    name = " ".join(_FORBIDDEN.sub(" ", seen).split()).strip(". ")
+    visible = "".join(sign if unicodedata.category(sign)[0] != "C" else " " for sign in title)
+    name = " ".join(_FORBIDDEN.sub(" ", visible).split()).strip(". ")
     name = name[: grapheme_boundary(name, _LONGEST)].rstrip(". ")
     return "" if _RESERVED.match(name) else name

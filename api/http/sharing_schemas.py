@@ -72,7 +72,7 @@ class ShareBody(SubjectBody):
 
     access: Literal["read", "write"] = "read"
 
-    def wanted(self) -> ShareSpec:
+    def to_spec(self) -> ShareSpec:
         return ShareSpec(Access(self.access), self.user_id, self.username, self.role)
 
 
@@ -84,8 +84,8 @@ class SharesBody(RequestModel):
         default=None, max_length=100, description="Of the list as it was read; refused if it changed"
     )
 
-    def wanted(self) -> list[ShareSpec]:
-        return [share.wanted() for share in self.shares]
+    def to_specs(self) -> list[ShareSpec]:
+        return [share.to_spec() for share in self.shares]
 
 
 def shares_answer(shares: Sequence[ShareEntry]) -> Envelope[ShareList]:

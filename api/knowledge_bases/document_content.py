@@ -31,10 +31,10 @@ class StoredFileResponse(RangeFileResponse):
     Args:
         file: opened, so that its bytes are there until the end though it be deleted meanwhile.
         document: whose name, type and checksum the headers tell.
-        held: closed when the answer is over.
+        exit_stack: closed when the answer is over.
     """
 
-    def __init__(self, file: IO[bytes], document: Document, held: AsyncExitStack) -> None:
+    def __init__(self, file: IO[bytes], document: Document, exit_stack: AsyncExitStack) -> None:
         descriptor = file.fileno()
         super().__init__(
             Path(f"/dev/fd/{descriptor}"),
@@ -48,7 +48,7 @@ class StoredFileResponse(RangeFileResponse):
                 "ETag": f'"{document.sha256}"',
             },
         )
-        self.held = held
+        self.exit_stack = exit_stack
 
 
 @router.get(

@@ -87,9 +87,9 @@ class DocumentChangeBody(RequestModel):
             return self.encoding
         codec = selectable_codec(self.encoding)
         if codec is None:
-            known = ", ".join(sorted(selectable_codecs()))
-            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {known}", "可用的值：{}, {}"
-            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, known))
+            codecs = ", ".join(sorted(selectable_codecs()))
+            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {codecs}", "可用的值：{}, {}"
+            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, codecs))
         return codec
 
 

@@ -147,7 +147,7 @@ async def _events(looking: _Request, *, until_quiet: bool) -> AsyncGenerator[byt
         view = ProgressView(context.database, looking.principal, follower)
         await view.begin(follower.base)
         snapshot = await _snapshot(looking, follower.base, view)
-        follower.shown.update(row.id for row in snapshot.documents)
+        follower.listed.update(row.id for row in snapshot.documents)
         yield _frame("snapshot", snapshot)
         clock = asyncio.get_running_loop().time
         checked, seen_by = clock(), _seen_by(follower)

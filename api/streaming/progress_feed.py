@@ -58,7 +58,7 @@ class ProgressSubscriber:
         shared: with whom it is shared.
         changed: documents by id.
         gone: ids of erased documents whose deletion no poll has seen.
-        shown: ids that the reader got elsewhere, whose deletion it must also learn.
+        listed: ids that the reader got elsewhere, whose deletion it must also learn.
         closed: whether the process stops.
     """
 
@@ -67,7 +67,7 @@ class ProgressSubscriber:
     shared: _Shared = frozenset()
     changed: dict[str, Document] = field(default_factory=dict[str, Document])
     gone: set[str] = field(default_factory=set[str])
-    shown: set[str] = field(default_factory=set[str])
+    listed: set[str] = field(default_factory=set[str])
     news: asyncio.Event = field(default_factory=asyncio.Event)
     closed: bool = False
 
@@ -82,10 +82,10 @@ class ProgressSubscriber:
         self.gone.clear()
         return gone
 
-    def take_shown(self) -> frozenset[str]:
-        shown = frozenset(self.shown)
-        self.shown.clear()
-        return shown
+    def take_listed(self) -> frozenset[str]:
+        listed = frozenset(self.listed)
+        self.listed.clear()
+        return listed
 
 
 class _Feed:
@@ -117,7 +117,7 @@ class _Feed:
             poll = await _read(session, self._id)
             rows = await self._read_changed(session)
             for follower in self.followers:
-                self._known.add(follower.take_shown())
+                self._known.add(follower.take_listed())
             gone = await self._known.gone(session, poll.total, rows)
         self._known.record(poll.total, rows, gone)
         return replace(poll, rows=self._note(rows, settled), gone=gone)
@@ -346,9 +346,9 @@ class ProgressView:
         before, was = self._hidden, self.progress
         self._hidden, self.progress = await self._look(base, rows)
         changed = [row for row in rows if row.deleted_at is None and row.id not in self._hidden | gone]
-        shown = {row.id for row in changed}
+        changed_ids = {row.id for row in changed}
         # The deletion of a document that was hidden all the time is not reported either.
-        ended = dict.fromkeys([*(row.id for row in rows if row.id not in shown), *sorted(gone)])
+        ended = dict.fromkeys([*(row.id for row in rows if row.id not in changed_ids), *sorted(gone)])
         removed = [id_ for id_ in ended if id_ not in before]
         self._hidden -= gone
         is_silent = not changed and not removed and self._hidden and was == self.progress
