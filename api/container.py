@@ -119,13 +119,7 @@ class AppContext:
 
 @dataclass(frozen=True)
 class HttpClients:
-    """The HTTP clients of the process.
-
-    Args:
-        own: for endpoints that the operator configured.
-        guarded: for endpoints that users name.
-        guard: decides where ``guarded`` may connect.
-    """
+    """HTTP clients: ``own`` for the operator's endpoints, ``guarded`` for users', limited by ``guard``."""
 
     own: httpx.AsyncClient
     guarded: httpx.AsyncClient

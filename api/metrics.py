@@ -142,7 +142,6 @@ class Observation:
             self._streams.inc()
 
     def ends(self) -> None:
-        """The answer is complete or was abandoned."""
         if self._is_stream:
             self._streams.dec()
 

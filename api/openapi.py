@@ -106,7 +106,6 @@ def _repoint(node: object) -> None:
 
 
 def _permissions(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]]:
-    """The permission of each operation, by method and path."""
     permissions: dict[tuple[str, str], list[str]] = {}
     for route in routes:
         if isinstance(route, APIRoute):
@@ -123,7 +122,6 @@ def _required(dependant: Dependant) -> Iterator[Requires]:
 
 
 def _add_errors(described: dict[str, Any], errors: Sequence[type[AgentexError]]) -> None:
-    """Add errors to the route's own ones."""
     for error in errors:
         response = described[str(error.status)]
         if f"`{error.code}`" not in response["description"]:

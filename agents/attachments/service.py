@@ -102,12 +102,7 @@ class AttachmentService:
         return self._links.make(row.id, row.owner_id, now=now or utc_now())
 
     async def resolve_claim(self, claim: LinkClaim, *, now: datetime | None = None) -> Attachment:
-        """The image of a link.
-
-        Raises:
-            InvalidLink: forged, or the image is gone, or its owner disabled; these look the same.
-            LinkExpired: validly signed.
-        """
+        """The image of a link; forged links, removed images and disabled owners look the same."""
         async with self._database.reading() as session:
             row = await _find(session, claim.attachment_id)
         # Also compared where there is no such image: one can't tell by the time it takes.

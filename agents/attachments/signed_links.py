@@ -57,8 +57,7 @@ class LinkSigner:
 def parse_link(url: str, *, hosts: Collection[str] = ()) -> LinkClaim:
     """Parse a link: a path of this server, or an http(s) URL at one of its hosts (name, with port if any).
 
-    Raises:
-        InvalidLink: its ``reason`` is ``other_host``, or ``no_attachment_link``.
+    The ``reason`` of ``InvalidLink`` is ``other_host`` or ``no_attachment_link``.
     """
     try:
         parts = urlsplit(url[: _LONGEST + 1])

@@ -15,10 +15,7 @@ _USUAL = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """Start and end in UTC, and the zone in which they were given.
-
-    ``notes`` say how ambiguous times were read.
-    """
+    """Start and end in UTC, and the zone in which they were given. ``notes`` say how ambiguous times were read."""
 
     starts_at: datetime
     ends_at: datetime
@@ -29,12 +26,9 @@ class TimeSpan:
 
 @dataclass(frozen=True, slots=True)
 class TimeInput:
-    """Times as text; None leaves a time as it is.
+    """Times as text; None leaves a time as it is. The end of whole days is the day after the last one.
 
-    Attributes:
-        start: local time, or the first day.
-        end: local time, or the day after the last one.
-        instants: accept offsets that the zone does not have then.
+    ``instants``: accept offsets that the zone does not have then.
     """
 
     zone: ZoneInfo

@@ -37,7 +37,6 @@ class HttpChatModel(ABC):
         self._refuses_tools = False
 
     def with_deadline(self, seconds: float) -> Self:
-        """A copy that makes a single attempt within this time."""
         endpoint = replace(
             self.endpoint,
             attempts=1,

@@ -43,11 +43,9 @@ class ModelImage:
 
 @dataclass(frozen=True, slots=True)
 class ModelMessage:
-    """One message of the conversation as the model sees it.
+    """One message as the model sees it; reasoning is sent back only to models that require it.
 
-    Attributes:
-        reasoning: Sent back only to models that require it.
-        reasoning_blocks: The same in the provider's signed form (Anthropic, OpenRouter).
+    ``reasoning_blocks`` is the provider's signed form (Anthropic, OpenRouter).
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -135,8 +133,8 @@ class ChatModel(Protocol):
     ) -> AsyncGenerator[ModelEvent, None]:
         """Stream one turn; ``ModelEnd`` comes last.
 
-        Raises:
-            ToolsRefused: Nothing streamed yet; the same messages may be sent without tools.
-            ModelFailed: Its details hold a ``reason`` that is safe to show.
+        After ``ToolsRefused`` the same messages may be sent without tools. ``ModelFailed`` has a ``reason`` that is
+        safe to
+        show.
         """
         ...

@@ -196,7 +196,6 @@ class OpenAIReader(PayloadReader):
 
 
 def _reported(chunk: dict[str, JsonValue]) -> ModelFailed:
-    """The failure for an error object inside the stream."""
     error = as_object(chunk.get("error")) or chunk
     code = error.get("code")
     status = code if isinstance(code, int) else int(code) if _is_number(code) else _STATUS

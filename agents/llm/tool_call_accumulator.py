@@ -46,11 +46,10 @@ class _Nesting:
 
 @dataclass(slots=True)
 class _OpenCall:
-    """One call so far.
+    """One call so far; ``is_announced``: its opening, which needs a name, was passed on.
 
-    Attributes:
-        buffered: Arguments not passed on yet: those before the name, and an empty object, which some gateways send first.
-        is_announced: Whether its opening, which needs a name, was passed on.
+    ``buffered`` are arguments not passed on yet: those before the name, and an empty object, which some gateways send
+    first.
     """
 
     call_id: str

@@ -49,7 +49,6 @@ class ModelClientCache:
         self._kept: dict[str, tuple[int, ChatModel]] = {}
 
     def seal(self, api_key: str) -> str:
-        """Encrypt a key for storage."""
         return self._keys.encrypt(api_key)
 
     def _endpoint(self, row: RegisteredModel) -> ModelEndpoint:

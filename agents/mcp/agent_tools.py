@@ -23,12 +23,7 @@ MOST_TOOLS = 100
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """A tool of an MCP server, bound to its connection.
-
-    Attributes:
-        parameters: the server's JSON Schema.
-        invoke: takes validated arguments and returns the result as text.
-    """
+    """A tool of an MCP server, bound to its connection; ``invoke`` takes validated arguments."""
 
     name: str
     description: str

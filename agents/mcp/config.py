@@ -16,13 +16,7 @@ class McpType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class McpTarget:
-    """Session key: a change of any field needs a new session.
-
-    Attributes:
-        token: bearer token; empty for none.
-        heartbeat_seconds: between WebSocket pings; None for none.
-        pause_seconds: before a failed server is tried again; doubled each time.
-    """
+    """Session key: a change of any field needs a new session. ``pause_seconds`` follow a failure, doubled each time."""
 
     connection_id: str
     type: McpType

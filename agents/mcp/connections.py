@@ -157,11 +157,7 @@ async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> M
 async def update(
     work: UnitOfWork, owner_id: str, connection_id: str, fields: ConnectionFields, version: int
 ) -> McpConnection:
-    """Replace a connection's fields; a new address discards the tool list.
-
-    Raises:
-        Conflict: the row is no longer at ``version``.
-    """
+    """Replace a connection's fields, unless it is no longer at ``version``; a new address discards the tool list."""
     await lock_owner(work.session, owner_id)
     row = await get(work.session, owner_id, connection_id)
     if row.version != version:

@@ -50,10 +50,9 @@ async def create(database: Database, service: McpService, owner_id: str, form: C
 async def update(
     database: Database, service: McpService, which: tuple[str, str], form: ConnectionForm
 ) -> McpConnection:
-    """Change a connection and list its tools in the background; ``which`` is the owner's id and the connection's.
+    """Change a connection (owner's id, its id) and list its tools in the background.
 
-    Raises:
-        Conflict: others changed it several times meanwhile.
+    ``Conflict`` if others changed it several times meanwhile.
     """
     attempts = 0
     while True:

@@ -19,11 +19,9 @@ _SWEEP_SECONDS = 30
 
 @dataclass(slots=True)
 class _PoolEntry:
-    """State of one connection.
+    """State of one connection, locked while it opens, so that waiters share one attempt.
 
-    Attributes:
-        lock: held while opening, so that waiters share one attempt.
-        open_again: end of the pause after failures (loop time).
+    ``open_again`` is the end of the pause after failures (loop time).
     """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -74,7 +72,6 @@ class McpPool:
                 raise
 
     async def list_tools_once(self, target: McpTarget) -> tuple[McpTool, ...]:
-        """The tools of a server, listed in a separate session."""
         if self._is_closed:
             raise mcp_error(McpFault.CLOSED)
         session, tools = await self._begin(target)
@@ -125,7 +122,6 @@ class McpPool:
             self.close_idle()
 
     def close_idle(self) -> None:
-        """Close idle sessions, and drop entries that are not paused."""
         now = _now()
         for connection_id, entry in list(self._entries.items()):
             if entry.used >= now - self._limits.idle_seconds or entry.lock.locked():

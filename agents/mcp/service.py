@@ -41,12 +41,7 @@ FIRST_LOOK_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """Result of a call.
-
-    Attributes:
-        value: as in the protocol: ``content``, ``structuredContent``, ``isError``.
-        text: for a model; images and sounds are only named.
-    """
+    """Result of a call as in the protocol, and as text for a model, which only names images and sounds."""
 
     value: dict[str, JsonValue]
     text: str
@@ -140,11 +135,7 @@ class McpService:
             log.warning("mcp.not_looked", error=type(error).__name__)
 
     def refresh_stale(self, connection_rows: Sequence[ConnectionRow]) -> set[asyncio.Task[ProbeResult]]:
-        """Refresh connections with outdated tool lists in the background.
-
-        Returns:
-            Tasks of servers that were never reached, which are worth waiting for.
-        """
+        """Refresh outdated tool lists in the background; returns tasks of never-reached servers, worth waiting for."""
         enabled = [connection for connection in connection_rows if connection.row.enabled]
         before = utc_now() - timedelta(seconds=self._limits.fresh_seconds)
         stale = [connection for connection in enabled if connection.listed_at is None or connection.listed_at < before]
@@ -156,9 +147,7 @@ class McpService:
     async def call(self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]) -> McpResult:
         """Call a tool, without retries: a failed call may have taken effect.
 
-        Raises:
-            McpSwitchedOff: the connection is disabled.
-            McpRefusal: the server answered with a protocol error.
+        ``McpRefusal`` is the server's own error.
         """
         if not row.enabled:
             raise McpSwitchedOff

@@ -84,12 +84,7 @@ class McpSession:
         return await asyncio.to_thread(usable_tools, tools, self._limits)
 
     async def call(self, name: str, arguments: dict[str, JsonValue]) -> mcp_types.CallToolResult:
-        """Call a tool, without retries.
-
-        Raises:
-            McpRefusal: the server answered with a protocol error.
-            McpUnavailable, McpResultTooLarge: no usable answer; the call may have taken effect.
-        """
+        """Call a tool, without retries; except after ``McpRefusal``, a failed call may have taken effect."""
         params = mcp_types.CallToolRequestParams(name=name, arguments=arguments)
         request = mcp_types.CallToolRequest(params=params)
 

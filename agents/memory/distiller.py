@@ -112,7 +112,6 @@ class Distiller:
                 await asyncio.sleep(_PAUSE_SECONDS)
 
     async def work_once(self) -> bool:
-        """Process the next waiting run; False if there is none."""
         async with self._database.reading() as session:
             if not await queue.has_free(session):
                 return False

@@ -97,7 +97,6 @@ class MemoryService:
         return (ContextItem(_ABOUT, "\n".join(lines)),)
 
     async def remember(self, owner_id: str, draft: MemoryDraft) -> SavedMemory:
-        """Save a memory in a transaction of its own."""
         async with unit_of_work(self._database) as work:
             return await self.save(work, owner_id, draft)
 

@@ -93,11 +93,7 @@ async def list_all(session: AsyncSession, owner_id: str) -> Sequence[Memory]:
 
 
 async def update(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) -> Memory:
-    """Replace a memory's text; its source becomes the user.
-
-    Raises:
-        Conflict: another memory of the owner is equal.
-    """
+    """Replace a memory's text, with the user as its source; ``Conflict`` if the owner has an equal one."""
     await lock_owner(work.session, owner_id)
     row = await get(work.session, owner_id, memory_id)
     cleaned = clean(text)

@@ -35,10 +35,7 @@ _JOINERS = "\u200c\u200d"
 
 @dataclass(frozen=True)
 class SessionListing:
-    """One page of sessions, and how many there are in all.
-
-    ``matches`` of a search are by ``ChatSession.id``.
-    """
+    """One page of sessions, and how many there are in all. ``matches`` of a search are by ``ChatSession.id``."""
 
     items: Sequence[ChatSession]
     total: int
@@ -77,12 +74,7 @@ async def get(session: AsyncSession, principal: Principal, session_id: str) -> C
 async def list_sessions(
     session: AsyncSession, principal: Principal, page: PageRequest, *, is_archived: bool | None, search: str = ""
 ) -> SessionListing:
-    """One page of the caller's sessions.
-
-    Args:
-        is_archived: None for both.
-        search: words in the title or a message; empty for all sessions.
-    """
+    """One page of the caller's sessions, perhaps with ``search`` words in title or messages; None: archived or not."""
     conditions: list[ColumnElement[bool]] = [col(ChatSession.owner_id) == principal.user_id]
     if is_archived is not None:
         conditions.append(col(ChatSession.is_archived).is_(is_archived))
@@ -138,8 +130,7 @@ async def update(
 async def delete(work: UnitOfWork, row: ChatSession) -> None:
     """Delete a session with its messages, runs, events, recorded retrievals and images.
 
-    Raises:
-        ThreadBusy: a run is active on it.
+    ``ThreadBusy`` while a run is active.
     """
     runs = select(AgentRun.id).where(AgentRun.session_id == row.id)
     await retrieval_log.delete_of_runs(work, runs)

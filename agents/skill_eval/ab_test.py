@@ -97,12 +97,7 @@ class ComparisonReport:
 
 @dataclass(frozen=True)
 class ComparisonSetup:
-    """The versions to compare and the models.
-
-    Args:
-        against: another version; None for no skill.
-        user_id: the account that pays for the tokens.
-    """
+    """The versions to compare (``against`` None: no skill), the models, and the account that pays."""
 
     skill: OpenedSkill
     against: OpenedSkill | None
@@ -134,7 +129,6 @@ class SkillComparison:
         return run_concurrently(trials)
 
     def report(self, runs: int) -> ComparisonReport:
-        """The report, once :meth:`run` has ended."""
         contest = self._contest
         pairs = tuple(pair for of_query in self._pairs.values() for pair in of_query)
         counted = Counter(pair.outcome for pair in pairs)

@@ -106,12 +106,9 @@ class OfferedSkill:
 
 @dataclass(frozen=True, slots=True)
 class ActiveSkill:
-    """A skill that the run has loaded.
+    """A skill that the run has loaded; ``tools`` None is no restriction, ``stages`` are a strict skill's steps.
 
-    Attributes:
-        tools: None for no restriction.
-        chosen: by a person, not by the model.
-        stages: the steps of a strict skill, else empty.
+    ``chosen``: by a person, not by the model.
     """
 
     key: str
@@ -129,11 +126,9 @@ _ACTIVE = TypeAdapter(ActiveSkill)
 
 @dataclass(slots=True)
 class LoadedSkill:
-    """An active skill with the call that loaded it and the call's result.
+    """An active skill with its loading call and result, and evidence for each step done, from 1.
 
-    Attributes:
-        done: evidence for each step done, from 1.
-        is_unread: the model has yet to read the last result.
+    ``is_unread``: the model has yet to read the last result.
     """
 
     skill: ActiveSkill
@@ -144,7 +139,6 @@ class LoadedSkill:
 
     @property
     def current(self) -> int | None:
-        """The first step that is not done."""
         steps = range(1, len(self.skill.steps) + 1)
         return next((index for index in steps if index not in self.done), None)
 

@@ -44,10 +44,9 @@ class RunSkillsFactory:
     ) -> RunSkills | None:
         """The skills of a run; None if it may use none.
 
-        Args:
-            cards: usable skills if the run starts; None to load them for a resumed run.
-            had_skills: the journal has skills, whose tool restrictions still apply.
-            context_window: of the run's model, in tokens.
+        ``cards`` are usable skills, None for a resumed run. ``had_skills``: the journal has skills, whose tool
+        restrictions
+        still apply. ``context_window`` is in tokens.
         """
         owner_id = task.owner_id
         # What a run that goes on has in its index was counted when it began.

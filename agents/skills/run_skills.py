@@ -35,12 +35,7 @@ class SkillResources:
 
 
 class RunSkills:
-    """The skills of one run; its journal stores changes as notes.
-
-    Args:
-        chosen: by a person, in order; loaded first.
-        inputs: of the request, for the skills.
-    """
+    """The skills of one run; those ``chosen`` by a person load first. The journal stores changes as notes."""
 
     def __init__(
         self,
@@ -75,7 +70,6 @@ class RunSkills:
         return not begun
 
     def find(self, name: str) -> OfferedSkill | None:
-        """The skill of a key or id, in the run's version."""
         by_id = next((skill for skill in self._offered.values() if skill.ref.id == name), None)
         return self._offered.get(name.strip().removeprefix("/")) or by_id
 
@@ -112,7 +106,6 @@ class RunSkills:
         return together > MOST_TOKENS or (not skill.chosen and by_model >= MOST_ACTIVE)
 
     def pin(self, skill: ActiveSkill) -> None:
-        """Keep to this version from now on."""
         offered = self._offered.get(skill.key)
         card = offered.card if offered else SkillCard(skill.key, skill.name, "")
         self._offered[skill.key] = OfferedSkill(skill.key, skill.ref, card)
@@ -135,11 +128,9 @@ class RunSkills:
         self._notes[call_id] = {"step": step}
 
     def pop_note(self, call_id: str) -> dict[str, JsonValue] | None:
-        """The note of a call, to be stored with its result."""
         return self._notes.pop(call_id, None)
 
     def apply(self, call: ToolCall, content: str, note: JsonValue) -> None:
-        """Apply a note, also when the run is resumed."""
         about = as_object(note)
         if "loaded" in about:
             skill = load_skill(about["loaded"])
@@ -158,7 +149,6 @@ class RunSkills:
             working.is_unread = False
 
     def is_unread(self, skill_id: str) -> bool:
-        """Whether the model has yet to read the skill or its current step."""
         working = self._loaded.get(skill_id)
         return working is not None and working.is_unread
 

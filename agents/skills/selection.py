@@ -40,10 +40,7 @@ async def select_skills(
 ) -> SkillSelection:
     """The usable skills, and those chosen by the request, else by its session's ``skill_ids``, and ``/slug``.
 
-    A message with a slash that names no skill is just a message.
-
-    Raises:
-        InvalidRunInput: an id can't be used, or the skills are too many or too long together.
+    A slash that names no skill is just text. Unusable ids, too many or too long skills raise ``InvalidRunInput``.
     """
     field, choices = "forwardedProps.skill_ids", request.options.skill_ids
     if choices:

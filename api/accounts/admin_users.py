@@ -201,7 +201,6 @@ async def _deletion_mode(
     ] = None,
     erase: Annotated[bool, Query(description="Erase everything that the account owns")] = False,
 ) -> DeletionMode:
-    """What becomes of what a deleted account owns."""
     return DeletionMode(transfer_to, erase)
 
 

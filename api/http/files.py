@@ -76,13 +76,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE
 
 
 def content_disposition(title: str, *, fallback: str, extension: str) -> str:
-    """The header that saves an answer under any title.
-
-    Args:
-        title: from a person; characters that file names can't have become blanks.
-        fallback: an ASCII name, for older clients and empty titles.
-        extension: without a dot.
-    """
+    """The header that saves an answer under any title; ``fallback`` is an ASCII name, the extension has no dot."""
     name = safe_name(title) or fallback
     ascii_name = f'filename="{fallback}.{extension}"'
     return f"attachment; {ascii_name}; filename*=UTF-8''{quote(f'{name}.{extension}', safe='')}"

@@ -42,11 +42,7 @@ STREAMS_BODY = "streams_body"
 
 @dataclass(frozen=True)
 class FileForm:
-    """A multipart form with one file.
-
-    Args:
-        fields: the other parts' text by name; the last one of a name counts.
-    """
+    """A multipart form with one file, and its other parts' text by name; the last one of a name counts."""
 
     file: UploadFile
     fields: Mapping[str, str]
@@ -121,12 +117,9 @@ def _declared_bytes(request: Request) -> int:
 
 @dataclass(frozen=True)
 class FormFile:
-    """One file of a form with many.
+    """One file of a form with many, closed when the next one comes, and the text fields before it.
 
-    Args:
-        file: spooled to disk, closed when the next one comes.
-        fields: the form's text fields before it.
-        is_too_large: bytes beyond the limit were dropped.
+    ``is_too_large``: bytes beyond the limit were dropped.
     """
 
     file: UploadFile

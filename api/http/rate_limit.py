@@ -25,7 +25,6 @@ class RequestLimits:
         self._per_key = Limit(settings.key_requests_per_minute, _MINUTE)
 
     async def admit(self, principal: Principal) -> None:
-        """Count an authenticated request."""
         charges = [Charge(f"user:{principal.user_id}", self._general)]
         if principal.key_id is not None:
             charges.append(Charge(f"key:{principal.key_id}", self._per_key))

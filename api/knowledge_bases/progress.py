@@ -206,7 +206,6 @@ async def _snapshot(looking: _Request, base: KnowledgeBase, view: ProgressView) 
 
 
 def _news(news: ProgressUpdate, progress: KnowledgeBaseProgress) -> bytes:
-    """Frames of what happened; empty if nothing did."""
     if news.base is None:
         return b""
     changed = [_frame("document", document_answer(row, news.base)) for row in news.changed]

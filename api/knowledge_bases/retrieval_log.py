@@ -117,7 +117,6 @@ def _recorded(record: RetrievalRecord) -> RetrievalAnswer:
 
 
 def _changes(replay: Replay) -> list[ChangeAnswer]:
-    """Changes of recorded passages in their order, then new passages."""
     found_again = [
         _change(
             "same" if passage.is_same else "moved",

@@ -58,7 +58,6 @@ class ModelAnswer(ResponseModel):
 
     @classmethod
     def of_built_in(cls, chosen: SelectedModel, *, is_default: bool) -> Self:
-        """The settings' model, or the offline one."""
         model = chosen.model
         answer = cls(
             id=chosen.id,

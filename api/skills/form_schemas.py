@@ -93,7 +93,6 @@ class SkillForm(RequestModel):
     metadata: dict[Text, FormText] = Field(default_factory=dict[Text, FormText])
 
     def provided(self) -> dict[SkillField, Any]:
-        """The values of the fields that the request has."""
         values: Mapping[SkillField, Any] = {field: _WRITTEN.get(field, tuple)(getattr(self, field)) for field in FIELDS}
         return {key: value for key, value in values.items() if key in self.model_fields_set}
 

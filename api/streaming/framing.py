@@ -89,9 +89,7 @@ class Framing(Protocol):
 class SseFraming:
     """Server-sent events; LF only, because stock clients split on it.
 
-    Args:
-        spell: writes an event in the caller's dialect; None for AG-UI's own format.
-        respelled: event types that the dialect writes differently; None for all.
+    ``spell`` writes an event in the caller's dialect, or the ``respelled`` types only; None for AG-UI's own format.
     """
 
     media_type = EVENT_STREAM

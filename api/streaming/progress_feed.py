@@ -234,7 +234,6 @@ class ProgressFeeds:
         await asyncio.wait({task})
 
     def close(self) -> None:
-        """Notify all subscribers that the process stops."""
         self._is_closed = True
         for feed, _ in self._feeds.values():
             for follower in feed.followers:
@@ -276,12 +275,7 @@ class DocumentTracker:
         self._ids |= dict.fromkeys(ids)
 
     async def gone(self, session: AsyncSession, total: int, rows: Sequence[Document]) -> frozenset[str]:
-        """Erased ids that are not among the rows; pass them to :meth:`record` next.
-
-        Args:
-            total: documents in the knowledge base.
-            rows: recently changed documents, with deleted ones.
-        """
+        """Erased ids, given the total and recently changed rows; pass them to :meth:`record` next."""
         deleted = {row.id for row in rows if row.deleted_at is not None}
         new = {row.id for row in rows if row.deleted_at is None} - self._ids.keys()
         remembered = len(self._ids) + len(new) - len(deleted & self._ids.keys())
@@ -300,7 +294,6 @@ class DocumentTracker:
         return frozenset(ids) - there
 
     def record(self, total: int, rows: Sequence[Document], gone: Iterable[str]) -> None:
-        """Record the rows and erased ids that are reported now."""
         for id_ in (*gone, *(row.id for row in rows)):
             self._ids.pop(id_, None)
         self.add(row.id for row in rows if row.deleted_at is None)
@@ -314,9 +307,7 @@ class DocumentTracker:
 class ProgressUpdate:
     """Changes since the last poll.
 
-    Args:
-        base: the current knowledge base; None if nothing changed.
-        removed: ids that no longer exist for this reader.
+    ``base`` is None if nothing changed, ``removed`` ids no longer exist for this reader.
     """
 
     base: KnowledgeBase | None = None
@@ -357,7 +348,6 @@ class ProgressView:
     async def _look(
         self, base: KnowledgeBase, rows: Sequence[Document]
     ) -> tuple[frozenset[str], KnowledgeBaseProgress]:
-        """The hidden ids, and the progress of the rest."""
         # A row may be newer than the knowledge base that was read.
         is_narrowed = base.narrowed or any(row.restricted for row in rows)
         if base.owner_id == self._reader.user_id or not is_narrowed:

@@ -20,11 +20,7 @@ _MOST_AT_ONCE = 200
 
 
 class OpenStream:
-    """State shared by all streams of a credential.
-
-    Args:
-        permissions: all that the credential allowed when any stream was opened.
-    """
+    """State shared by all streams of a credential, with all permissions that it had when any stream was opened."""
 
     __slots__ = ("is_ended", "permissions", "readers")
 
@@ -88,7 +84,6 @@ class OpenStreams:
                 log.exception("streams.check_crashed")
 
     async def look(self) -> None:
-        """End the streams whose credential expired or lost permissions."""
         credentials = list(self._open)
         for start in range(0, len(credentials), _MOST_AT_ONCE):
             some = credentials[start : start + _MOST_AT_ONCE]

@@ -80,7 +80,6 @@ async def _vector_index(context: AppContext) -> str:
 
 
 async def _remarks(context: AppContext) -> list[str]:
-    """Notes for operators on the engine's indexes."""
     if context.settings.qdrant_url is not None:
         return []
     health = await context.knowledge.engine.health()

@@ -126,7 +126,6 @@ async def read_system_info(context: CurrentContext) -> Envelope[SystemInfo]:
 
 
 def _readable(size: int | None) -> str:
-    """A human-readable size: ``1.2 GB``."""
     if size is None:
         return "unknown"
     amount, units = float(size), ["B", "KB", "MB", "GB", "TB"]

@@ -185,7 +185,6 @@ def _is_chinese(draft: SkillDraft) -> bool:
 
 
 def _new_section(draft: SkillDraft, field: str, text: str, *, chinese: bool) -> tuple[TextEdit, ...]:
-    """A new section behind those that usually precede it."""
     before: DraftSection | None = None
     place = roundtrip.ORDER.index(field)
     for section in draft.sections:

@@ -21,10 +21,7 @@ _DASHES = re.compile(r"[- \t]*(?:\n|$)")
 def render(model: ParsedSkill) -> str:
     """A native SKILL file that reads back as the model (docs/skills.md); lines end with ``\\n``.
 
-    Empty sections are left out. Headings are Chinese if name or description are.
-
-    Args:
-        model: derived fields are ignored: format, slug, sections, schema, places, body and hash.
+    Empty sections and derived fields are left out. Headings are Chinese if name or description are.
     """
     chinese = is_chinese(model.name + model.description)
     values = field_values(model)
@@ -138,7 +135,6 @@ def _texts(texts: Sequence[str], _chinese: bool) -> Iterator[str]:
 
 
 def _item(marker: str, text: str) -> str:
-    """A list item with its later lines indented."""
     indent = " " * len(marker)
     first, *rest = text.split("\n")
     return "\n".join([f"{marker}{first}", *(f"{indent}{line}" if line else "" for line in rest)])

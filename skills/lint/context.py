@@ -14,12 +14,9 @@ class SiblingSkill:
 
 @dataclass(frozen=True, slots=True)
 class LintContext:
-    """The known surroundings of a file; rules do not judge by what is unknown.
+    """The known surroundings of a file.
 
-    Args:
-        folder: name of the file's folder.
-        files: paths in that folder, relative, with ``/`` between the parts.
-        siblings: skills that it could be confused with.
+    rules do not judge by what is unknown. ``files`` are paths within ``folder``.
     """
 
     known_tools: Collection[str] | None = None

@@ -40,7 +40,6 @@ class ScannedText:
     starts: tuple[int, ...]
 
     def line_of(self, offset: int) -> int:
-        """The line number, from 1, of a character."""
         return bisect_right(self.starts, offset)
 
     def lines(self, first: int, last: int) -> Span:
@@ -72,7 +71,6 @@ def scan(draft: SkillDraft) -> ScannedText:
 
 
 def _fences(draft: SkillDraft, starts: tuple[int, ...], length: int) -> Iterator[Span]:
-    """Code blocks in order, those in lists and quotes included."""
     first_line = draft.outline.first_line
     for token in draft.outline.tokens:
         if token.type in _CODE_BLOCKS and token.map:

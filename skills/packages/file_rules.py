@@ -31,13 +31,7 @@ _PE_PLACE = 0x3C
 
 @dataclass(frozen=True)
 class PackageLimits:
-    """Limits of a package.
-
-    Args:
-        files: of one skill, without its SKILL.md.
-        total_bytes: of all files of a package, unpacked.
-        ratio: of unpacked to packed size.
-    """
+    """Limits of a package: files of one skill without its SKILL.md, unpacked bytes, and unpacked to packed size."""
 
     files: int = 500
     total_bytes: int = 30 * 1024 * 1024

@@ -67,11 +67,7 @@ class ExportedPackage:
 
 @dataclass(frozen=True)
 class ExportedPackages:
-    """An archive with several skills.
-
-    Args:
-        outcomes: for each skill in order: its folder's name, or why it was left out.
-    """
+    """An archive with several skills, and for each in order its folder's name, or why it was left out."""
 
     content: bytes
     outcomes: tuple[str | PackageProblem, ...]

@@ -12,13 +12,7 @@ from skills.schema import ParsedSkill, SkillFormat
 
 @dataclass(frozen=True)
 class SkillDraft:
-    """A parsed file.
-
-    Args:
-        sections: top-level sections in order; the title's has the key ``title``.
-        steps: with their numbers in the file.
-        description_line: 0 without a description.
-    """
+    """A parsed file; the title's section has the key ``title``, and ``description_line`` is 0 without a description."""
 
     source: SkillSource
     frontmatter: Frontmatter | None

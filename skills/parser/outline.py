@@ -43,13 +43,7 @@ class MarkdownBlock:
 
 @dataclass(frozen=True, slots=True)
 class BodyOutline:
-    """The blocks of a body.
-
-    Args:
-        first_line: the body's first line in the file.
-        tokens: their maps count lines from 0 at ``first_line``.
-        blocks: top-level ones.
-    """
+    """The blocks of a body, which starts at ``first_line`` of the file; the tokens' maps count lines from 0 there."""
 
     first_line: int
     tokens: list[Token]

@@ -241,12 +241,7 @@ def holds_type(text: str) -> bool:
 
 
 def read_attributes(written: WrittenParam, text: str, span: tuple[int, int], column: int) -> None:
-    """Read attributes between commas.
-
-    Args:
-        span: start and end in the text.
-        column: of its first character in the file's line.
-    """
+    """Read attributes between commas; ``column`` is the place of the span's first character in the file's line."""
     valued = ""
     for begin, end in _pieces(text, *span):
         piece = text[begin:end]
@@ -263,7 +258,6 @@ def read_attributes(written: WrittenParam, text: str, span: tuple[int, int], col
 
 
 def _read_attribute(written: WrittenParam, piece: str, column: int) -> bool:
-    """Read one attribute; ``False`` if it is unknown."""
     word = unicodedata.normalize("NFKC", piece).strip("`* ").lower()
     if word in REQUIRED_WORDS or word in OPTIONAL_WORDS:
         written.required = word in REQUIRED_WORDS
@@ -294,7 +288,6 @@ def _listed_values(piece: str) -> tuple[str, str] | None:
 
 
 def _named_value(piece: str) -> tuple[str, str] | None:
-    """An attribute's key and its value as written."""
     match = _ATTRIBUTE.fullmatch(piece) or _SPACED_ATTRIBUTE.fullmatch(piece)
     if match is None:
         return None

@@ -87,11 +87,7 @@ def read_flag(text: str) -> bool | None:
 
 
 def coerce(text: str, of: Type) -> object:
-    """A written value, perhaps in code marks or quotes, as one of the type; an enum's members are texts.
-
-    Raises:
-        Mismatch: it does not fit the type.
-    """
+    """A written value, perhaps in marks, as one of the type, else ``Mismatch``; an enum's members are texts."""
     value = bare(text)
     match of.name:
         case "integer":
@@ -121,11 +117,7 @@ def _integer(value: str) -> int:
 
 
 def read_number(value: str) -> int | float:
-    """A finite number as written.
-
-    Raises:
-        Mismatch: it is not a number.
-    """
+    """A finite number as written, else ``Mismatch``."""
     word = unicodedata.normalize("NFKC", value).replace("_", "")
     if _INTEGER.fullmatch(word):
         return int(word)
@@ -138,11 +130,7 @@ def read_number(value: str) -> int | float:
 
 
 def read_array(text: str, of: Type) -> list[object]:
-    """An array's members, as JSON or between commas.
-
-    Raises:
-        Mismatch: a member does not fit.
-    """
+    """An array's members, as JSON or between commas; ``Mismatch`` if one does not fit."""
     value = bare(text)
     if value.startswith("["):
         members = _json(value, list)

@@ -96,11 +96,7 @@ def _unreadable(content: bytes, place: int, *, variant: str = "") -> Finding:
 
 
 def apply_edits(content: bytes, edits: tuple[TextEdit, ...]) -> bytes:
-    """The bytes with some spans replaced.
-
-    Raises:
-        ValueError: spans overlap, are not in order or leave the file.
-    """
+    """The bytes with some spans replaced; they must be disjoint, in order and inside the file."""
     parts: list[bytes] = []
     place = 0
     for edit in edits:

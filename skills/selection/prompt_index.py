@@ -110,7 +110,6 @@ def _common_width(lengths: Sequence[int], room: int) -> int:
 
 
 def _cut(text: str, width: int) -> str:
-    """A text cut to this many characters after escaping."""
     if len(_escaped(text)) <= width:
         return text
     ends = list(accumulate(len(_escaped(sign)) for sign in text))

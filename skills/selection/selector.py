@@ -54,12 +54,9 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class RankedSkill:
-    """How well a skill fits a request; scores are from 0 to 1.
+    """How well a skill fits a request: scores from 0 to 1; ``closeness`` is None without an encoder.
 
-    Args:
-        is_chosen: whether it would be used: ``CHOSEN_FROM`` and ``CLOSE_TO_BEST`` are reached.
-        lexical: by shared words.
-        closeness: by the encoder; ``None`` without one.
+    ``is_chosen``: it would be used, as ``CHOSEN_FROM`` and ``CLOSE_TO_BEST`` are reached.
     """
 
     card: SkillCard
@@ -107,11 +104,7 @@ class _Closeness:
 
 @dataclass(frozen=True)
 class EncodedCards:
-    """The cards' texts as vectors, in the order of the cards.
-
-    Args:
-        excluded: how many of each card's last texts are exclusions.
-    """
+    """The cards' texts as vectors, in order; ``excluded`` counts each card's exclusions, which come last."""
 
     encoder: Encoder
     vectors: Sequence[Vectors]

@@ -172,7 +172,6 @@ def make_report(
 
 
 async def _likeliest_siblings(siblings: Sequence[SkillCard], queries: Sequence[TriggerQuery]) -> Sequence[SkillCard]:
-    """The siblings that share most words with a request."""
     if len(siblings) <= _MOST_NEIGHBOURS:
         return siblings
     selector = await prepare_selector(siblings)

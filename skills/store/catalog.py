@@ -26,10 +26,9 @@ _LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogCard(SkillCard):
-    """A card of one version, the one that the reader is served; the slug is unique among its owner's.
+    """A card of the version that the reader is served.
 
-    Args:
-        sha: hexadecimal SHA-256 of the content.
+    the slug is unique among its owner's, ``sha`` is of the content.
     """
 
     id: str
@@ -84,11 +83,9 @@ async def list_readable(session: AsyncSession, reader: Viewer) -> list[CatalogCa
 
 
 async def open_skill(session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None = None) -> OpenedSkill:
-    """Load a skill for an agent.
+    """Load a skill for an agent by id, ``slug`` (the reader's own first) or ``owner/slug``.
 
-    Args:
-        id_or_slug: the id, ``slug`` (the reader's own first) or ``owner/slug``.
-        version: a pinned version; None for the one that the reader is served.
+    None: the version they are served.
     """
     row = await _load_one_usable(session, reader, id_or_slug, version)
     parsed = await schema.from_json(row.version.parsed)

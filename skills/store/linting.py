@@ -35,9 +35,7 @@ class SkillLinter:
     ) -> LintContext:
         """The context in which contents are linted.
 
-        Args:
-            version: its files are link targets; None: links are not checked.
-            skill_id: the skill of the content, which is not compared with itself.
+        Links are checked against the files of ``version``, if any; ``skill_id`` is not compared with itself.
         """
         files = None
         if version is not None:
@@ -56,7 +54,6 @@ class SkillLinter:
         return partial(lint, context=await self.read_context(session, skill_id=skill_id))
 
     async def for_version(self, session: AsyncSession, version: SkillVersion) -> Linter:
-        """A linter for contents beside the files of a version."""
         context = await self.read_context(session, version=version, skill_id=version.skill_id)
         return partial(lint, context=context)
 
@@ -69,12 +66,9 @@ class SkillLinter:
 
 @dataclass(frozen=True)
 class LintedSkill:
-    """A skill in the version that the caller gets.
+    """A skill in the version that the caller gets, with the usage of the versions that they may read.
 
-    Args:
-        owner: user name; empty if the account is gone.
-        pending_version: the newest that waits for a review.
-        usage: of the versions that the caller may read.
+    ``owner`` is empty if the account is gone; ``pending_version`` is the newest that waits for a review.
     """
 
     view: SkillView

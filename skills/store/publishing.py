@@ -121,7 +121,6 @@ async def _last_public(session: AsyncSession, skill: Skill) -> SkillVersion | No
 
 
 async def _withdraw_pending(session: AsyncSession, skill: Skill) -> None:
-    """End the reviews of versions that a newer one replaces."""
     waiting = update(SkillVersion).where(
         col(SkillVersion.skill_id) == skill.id,
         col(SkillVersion.review) == ReviewState.PENDING.value,
@@ -149,12 +148,9 @@ class ReviewVerdict:
 
 
 async def review(work: UnitOfWork, principal: Principal, skill_id: str, verdict: ReviewVerdict) -> SkillView:
-    """Decide about the version that waits.
+    """Decide about the version that waits; ``SkillChanged`` if it is another one now, or the skill got another owner.
 
     The owner reviews imports; an administrator decides what a public skill serves, its owner otherwise.
-
-    Raises:
-        SkillChanged: another version waits, named in the details, or the skill got another owner.
     """
     approved = verdict.decision is Decision.APPROVE
     if approved and verdict.version is None:
@@ -184,7 +180,6 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, verdict:
 async def _get_reviewable(
     session: AsyncSession, principal: Principal, view: SkillView, number: int | None
 ) -> SkillVersion:
-    """The version that waits, if the caller may decide about it."""
     if not view.sees_all:
         if not view.skill.is_public:
             check_access(view.access, Action.MANAGE, SkillNotFound)
@@ -203,7 +198,6 @@ async def _get_reviewable(
 
 
 async def _list_reviewable(session: AsyncSession, view: SkillView) -> Sequence[SkillVersion]:
-    """The reviewable versions that the caller may see, the newest first."""
     query = (
         skill_visibility.select_versions()
         .where(SkillVersion.skill_id == view.skill.id, skill_visibility.reviewable())

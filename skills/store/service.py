@@ -41,10 +41,7 @@ class SkillContext:
 class Origin:
     """The origin of a new skill.
 
-    Args:
-        trusted: whether its owner has read it, so that agents may use it at once.
-        forked_from: id of the copied skill.
-        preferred_slug: gets a number if it is taken.
+    ``trusted``: its owner has read it; ``preferred_slug`` gets a number if it is taken.
     """
 
     kind: SkillOrigin = SkillOrigin.WRITTEN
@@ -99,7 +96,6 @@ async def create(context: SkillContext, new: NewSkill) -> SkillView:
 
 
 async def _choose_slug(session: AsyncSession, skill: Skill, new: NewSkill) -> str:
-    """The slug of the request or content, else a free one made from the name."""
     parsed = new.validated.parsed
     if new.metadata.slug is not None:
         return await _require_free_slug(session, skill, new.metadata.slug)
@@ -141,12 +137,7 @@ class SkillUpdate:
 
 @dataclass(frozen=True)
 class PreparedVersion:
-    """A next version, validated before the transaction that writes it.
-
-    Args:
-        version: the newest version, which it was made from.
-        validated: None if nothing would change.
-    """
+    """A next version of ``version``, validated before its write transaction; None if nothing would change."""
 
     version: int
     validated: ValidatedSkill | None
@@ -207,7 +198,6 @@ async def _prepare(
 
 
 def _is_owners_decision(skill: Skill, metadata: CatalogMetadata) -> bool:
-    """Whether a request changes what only the owner may."""
     return (
         metadata.is_public not in {None, skill.is_public}
         or metadata.slug not in {None, skill.slug}

@@ -144,10 +144,9 @@ async def _add_blobs(session: AsyncSession, skill_id: str, validated: ValidatedS
 
 
 async def check_quota(session: AsyncSession, principal: Principal, skill: Skill, limits: SkillLimits) -> None:
-    """Check that the locked owner's limit holds after the writes.
+    """Check that the locked owner's limit holds after the writes; else the transaction must not be committed.
 
-    Raises:
-        QuotaExceeded: the transaction must not be committed. Only the owner is told the sizes.
+    Only the owner is told the sizes.
     """
     await session.flush()
     used = await used_bytes(session, skill.owner_id)

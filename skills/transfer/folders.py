@@ -46,13 +46,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class SkillFolder:
-    """The folder that an export of a skill would make.
-
-    Args:
-        card: in the version that its reader is served.
-        name: of the folder, and in its SKILL.md.
-        frontmatter: of its SKILL.md, as JSON.
-    """
+    """The folder that an export of a skill would make, with the frontmatter of its SKILL.md as JSON."""
 
     card: CatalogCard
     name: str
@@ -140,11 +134,7 @@ class SkillFolders:
         return FolderPage(tuple(filter(None, folders)), following)
 
     async def find(self, reader: Viewer, segments: Sequence[str]) -> tuple[SkillFolder, str]:
-        """The folder in which a path lies, and the rest of the path.
-
-        Args:
-            segments: owner, slug, the folder's name if it differs, and the rest of the path.
-        """
+        """The folder in which a path lies (owner, slug, the name if it differs), and the rest of the path."""
         source = await self._source(reader, segments)
         (folder,) = await self._folders([source])
         return _split_path(folder, segments)
@@ -278,7 +268,6 @@ def _folder(source: _FolderSource, head: _ExportedHead | None) -> SkillFolder | 
 
 
 def _split_path(folder: SkillFolder | None, segments: Sequence[str]) -> tuple[SkillFolder, str]:
-    """Possible folders of the segments, with the path inside."""
     if folder is None:
         raise SkillNotFound
     place = folder.place

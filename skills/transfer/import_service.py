@@ -122,10 +122,8 @@ async def import_all(
 ) -> list[ImportResult]:
     """Import skills; a refused one leaves nothing behind, and the others go on.
 
-    New skills are private, and agents are not offered them until their owner has reviewed them.
-
-    Raises:
-        DatabaseUnavailable: nothing was written; if it fails later, the rest counts as refused.
+    New skills are private, and agents are not offered them until their owner has reviewed them. ``DatabaseUnavailable``
+    means that nothing was written; if it fails later, the rest counts as refused.
     """
     results: list[ImportResult] = []
     for start in range(0, len(incoming), _AT_ONCE):
@@ -184,12 +182,7 @@ async def _import_one(context: SkillContext, incoming: IncomingSkill, policy: Co
 
 @dataclass
 class _PlannedSkill:
-    """A skill that the caller has, or would have at this point of the import.
-
-    Args:
-        skill: detached row.
-        blobs: hashes of all its blobs.
-    """
+    """A skill (detached row) that the caller has, or would have at this point of the import, and its blobs' hashes."""
 
     skill: Skill
     is_stored: bool

@@ -52,12 +52,7 @@ _ANAPHORS = (
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A search term.
-
-    Attributes:
-        key: its token in a tokenised text.
-        run: Terms of one unbroken Chinese run share the number; -1 for a word.
-    """
+    """A search term by its token; terms of one unbroken Chinese run share its number, words have -1."""
 
     key: str
     surface: str
@@ -151,11 +146,9 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """The chosen quotes, in reading order.
+    """The chosen quotes, in reading order, and the uncovered terms that can be named (``nameable``).
 
-    Attributes:
-        coverage: Share of the question's terms that they cover, weighted by rarity; 0 to 1.
-        missing: Uncovered terms that can be named (``nameable``).
+    ``coverage``: share of the question's terms that they cover, weighted by rarity; 0 to 1.
     """
 
     quotes: tuple[Quote, ...]
