@@ -180,7 +180,6 @@ class AuthenticationMiddleware:
             await self._app(scope, receive, send)
 
     async def _admitted(self, scope: Scope, headers: Headers) -> Principal | None:
-        """The caller, None for open paths; charges the request to the caller's rate limit."""
         context = self._context()
         if is_open(scope["path"]):
             await context.security.limits.admit_stranger(scope)

@@ -91,7 +91,6 @@ def _published(schemas: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _repoint(node: object) -> None:
-    """Make references point at published names."""
     if isinstance(node, list):
         for item in cast(list[object], node):
             _repoint(item)

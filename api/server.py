@@ -63,8 +63,7 @@ def raise_open_files() -> None:
     """Raise the limit of open files.
 
     A run has a connection of its reader and one of its model: the usual soft limit of 1,024, made for ``select``, would
-    end
-    at some 500 runs.
+    end at some 500 runs.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)

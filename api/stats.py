@@ -34,14 +34,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SystemStats:
-    """Statistics; None for parts that did not answer.
+    """Statistics without deleted rows; None for parts that did not answer.
 
-    Args:
-        users: accounts that are not deleted.
-        knowledge_bases: those not deleted.
-        vector_bytes: on disk; of a Qdrant server the raw vectors alone.
-        queue_depth: waiting and running jobs.
-        workers: names of those with a recent heartbeat.
+    ``vector_bytes`` are on disk, for a Qdrant server the raw vectors alone; workers are those with a recent heartbeat.
     """
 
     users: int
@@ -124,7 +119,6 @@ class SystemStatsCache:
 
 
 async def _ask_part(ask: Callable[[], Awaitable[T]]) -> T | None:
-    """A part's answer, None if there is none in time."""
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             return await ask()

@@ -41,11 +41,9 @@ class Skill(Table, table=True):
     """A skill in the catalogue; its content is in its versions.
 
     ``name``, ``description``, ``category`` and ``tags`` are the catalogue's: ``own_fields`` lists those that a request
-    set,
-    the others follow the content. ``version`` is the newest, ``served_version`` the one for readers while it is public
-    or
-    shared. ``trusted``: the newest version was read by the owner, see ``SkillVersion``. ``loads``: it has no errors.
-    ``revision`` counts changes of the row.
+    set, the others follow the content. ``version`` is the newest, ``served_version`` the one for readers while it is
+    public or shared. ``trusted``: the newest version was read by the owner, see ``SkillVersion``. ``loads``: it has no
+    errors. ``revision`` counts changes of the row.
     """
 
     SHARE_KIND: ClassVar[str] = "skill"
@@ -162,8 +160,7 @@ class SkillUsage(Table, table=True):
     """How often agents used a version.
 
     ``offered``: in a run's index; ``loaded``: text given to a model; ``completed``: last step reported done;
-    ``denied``:
-    refused a tool that it does not allow.
+    ``denied``: refused a tool that it does not allow.
     """
 
     skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)

@@ -234,11 +234,9 @@ class ParsedSkill:
 
 @dataclass(frozen=True)
 class SkillReport:
-    """The verdict about a file.
+    """The verdict about a file; nothing is parsed if it is too large or no text.
 
     Args:
-        parsed: ``None`` for a file that is too large or no text.
-        diagnostics: in file order.
         valid: it loads here: no errors.
         publishable: ``valid``, and no errors for publishing.
         portable: no AS diagnostics (the open standard's rules), which never make a skill invalid here.

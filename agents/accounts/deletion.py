@@ -200,15 +200,10 @@ async def _erase(work: UnitOfWork, user_id: str) -> None:
 
 
 async def _erase_some(session: AsyncSession, user_id: str, first: int) -> int | None:
-    """Erase some rows of an account's idle sessions, children before parents.
+    """Erase some rows of an account's idle sessions, children before parents, beginning with table ``first``.
 
-    There can be very many, and a writer to SQLite blocks all others.
-
-    Args:
-        first: the table to begin with, since earlier ones were found empty.
-
-    Returns:
-        The table that may have more rows; None when all are empty.
+    There can be very many, and a writer to SQLite blocks all others. Returns the table that may have more rows, or
+    None.
     """
     idle = (col(ChatSession.owner_id) == user_id, col(ChatSession.active_run_id).is_(None))
     of_idle = select(ChatSession.id).where(*idle)

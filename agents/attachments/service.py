@@ -98,7 +98,6 @@ class AttachmentService:
         return row
 
     def link(self, row: Attachment, *, now: datetime | None = None) -> SignedLink:
-        """A link that works for a while without login."""
         return self._links.make(row.id, row.owner_id, now=now or utc_now())
 
     async def resolve_claim(self, claim: LinkClaim, *, now: datetime | None = None) -> Attachment:
@@ -116,15 +115,9 @@ class AttachmentService:
     async def resolve(
         self, url: str, principal: Principal, *, hosts: Collection[str] = (), now: datetime | None = None
     ) -> Attachment:
-        """The caller's own image behind a signed link; nothing is fetched.
+        """The caller's own image behind a signed link, perhaps with scheme and one of our hosts; nothing is fetched.
 
-        Args:
-            url: as ``link`` made it, or the same with scheme and host.
-            hosts: host names, with port if any, by which the caller reached this server.
-
-        Raises:
-            InvalidLink: its ``reason`` is ``other_host``, ``no_attachment_link``, ``forged`` or ``foreign``.
-            LinkExpired: its time is over.
+        The ``reason`` of ``InvalidLink`` is ``other_host``, ``no_attachment_link``, ``forged`` or ``foreign``.
         """
         row = await self.resolve_claim(parse_link(url, hosts=hosts), now=now)
         if row.owner_id != principal.user_id:
@@ -170,7 +163,6 @@ class AttachmentService:
         return len(rows)
 
     async def _mark_deleted(self, rows: Sequence[Attachment]) -> Sequence[Attachment]:
-        """Mark them deleted, unless a run has just used one; returns those marked."""
         if not rows:
             return rows
         ids = [row.id for row in rows]

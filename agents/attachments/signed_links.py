@@ -49,7 +49,6 @@ class LinkSigner:
         )
 
     def is_valid(self, claim: LinkClaim, owner_id: str) -> bool:
-        """Whether this installation signed the link for this owner."""
         facts = ("GET", claim.attachment_id, owner_id, str(claim.expires))
         return self._signer.is_valid(claim.signature, *facts)
 

@@ -25,15 +25,10 @@ class UtcMoment:
 
 
 def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> UtcMoment:
-    """Read a local time of a zone, or a time with an offset.
+    """Read a local time of a zone, or a time with an offset, such as ``2026-03-17T09:00`` with ``Z`` behind it.
 
-    Args:
-        text: ``2026-03-17T09:00``, optionally with seconds, and ``Z`` or an offset.
-        instants: accept offsets that the zone does not have then. Models put ``Z`` behind local times, so theirs are
-            refused.
-
-    Raises:
-        BadTime: what is wrong and what to do.
+    ``instants`` accepts offsets that the zone does not have then. Models put ``Z`` behind local times, so theirs are
+    refused. ``BadTime`` says what to do.
     """
     local, offset = _parted(text.strip())
     if not offset:

@@ -14,8 +14,7 @@ class CalendarEvent(Table, table=True):
     """An event of a person.
 
     ``time_zone`` is the zone in which its times were given. An all-day event ends at the start of the day after its
-    last
-    one there. ``source_run_id`` is the run that created it; ``sequence`` counts changes, from 0.
+    last one there. ``source_run_id`` is the run that created it; ``sequence`` counts changes, from 0.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)

@@ -102,7 +102,6 @@ def _tool(tool: ToolSpec) -> JsonValue:
 
 
 def _turns(messages: Sequence[ModelMessage]) -> list[JsonValue]:
-    """The messages as alternating turns; tool results belong to the user's."""
     turns: list[JsonValue] = []
     for role, group in groupby(messages, key=_role):
         blocks = [block for message in group for block in _blocks(message)]

@@ -134,7 +134,6 @@ class ChatModel(Protocol):
         """Stream one turn; ``ModelEnd`` comes last.
 
         After ``ToolsRefused`` the same messages may be sent without tools. ``ModelFailed`` has a ``reason`` that is
-        safe to
-        show.
+        safe to show.
         """
         ...

@@ -15,8 +15,7 @@ class Traits:
 
     Attributes:
         tools: ``native`` offers tools in the request; ``text`` describes them in the prompt; ``auto`` is native until
-            the
-            endpoint refuses, then text; ``none`` offers none.
+            the endpoint refuses, then text; ``none`` offers none.
         parallel_tools: Sent as ``parallel_tool_calls``; None leaves it to the endpoint.
         stream_usage: Ask for token counts with ``stream_options``, until the endpoint refuses.
         reasoning_field: Where reasoning is in a delta; the other common name is read too.
@@ -49,7 +48,6 @@ class ModelEndpoint:
 
     Attributes:
         base_url: Up to and without ``/chat/completions``, e.g. ``https://api.openai.com/v1``.
-        api_key: None or empty sends no key.
         call_seconds: Bound of a whole call, retries and pauses included.
         attempts: Requests in all, before the first byte.
         backoff_seconds: First pause, doubled each time, unless the answer says ``Retry-After``.

@@ -49,8 +49,7 @@ async def with_text_tools(
 
     Text streams through; calls follow together at the end. Text behind the first call is dropped, as the model wrote it
     without a result. The model gets one chance to repair an unreadable call. If no tools are offered but the history
-    has
-    calls, new calls are dropped.
+    has calls, new calls are dropped.
     """
     conversation = as_text_conversation(messages, tools)
     if not tools and not any(message.tool_calls for message in messages):
@@ -246,7 +245,6 @@ class TextCallParser:
         return text
 
     def _read_call(self) -> bool:
-        """Read on in a call; False if it is incomplete or can't be read."""
         if not self._name and not self._read_head():
             return False
         self._held = self._arguments.feed(self._held)

@@ -82,7 +82,6 @@ class _OpenCall:
         return arguments.startswith("{") and arguments == self.arguments and self.is_finished()
 
     def add(self, arguments: str) -> ModelToolCall | None:
-        """Add arguments; nothing is passed on before the name is known."""
         if arguments and not self.repeats(arguments):
             if self.buffered == _NO_ARGUMENTS:
                 self.buffered, self.nesting = "", _Nesting()
@@ -121,7 +120,6 @@ class ToolCallAccumulator:
         self._calls: dict[str, _OpenCall] = {}
 
     def add(self, delta: JsonValue) -> ModelToolCall | None:
-        """Read one element of ``delta.tool_calls``; None while there is nothing to pass on."""
         fields = as_object(delta)
         function = as_object(fields.get("function"))
         name, upstream_id = as_text(function.get("name")), as_text(fields.get("id"))

@@ -71,7 +71,6 @@ class PayloadReader(ABC):
         self.failure: ModelFailed | None = None
 
     def read_all(self, payloads: Iterable[str]) -> list[ModelEvent]:
-        """The events of ``data`` payloads up to the end, or to the first bad payload (``failure``)."""
         events: list[ModelEvent] = []
         for payload in payloads:
             try:
@@ -119,7 +118,6 @@ def merge_deltas(events: Iterable[ModelEvent]) -> list[ModelEvent]:
 
 
 def _continues(last: ModelEvent, event: ModelEvent) -> str | None:
-    """The text that an event adds to the previous event, if it continues it."""
     match last, event:
         case (ModelText(), ModelText(delta)) | (ModelThought(), ModelThought(delta)):
             return delta
@@ -159,8 +157,7 @@ async def stream_turn(
     """Stream one turn; ``TokenUsage`` and ``ModelEnd`` come last.
 
     Retries happen here only and end with the first byte of an answer: a broken stream is never repeated, because its
-    text
-    was already shown.
+    text was already shown.
     """
     request = _request(client, endpoint, call)
     written = 0

@@ -18,8 +18,7 @@ class RegisteredModel(Table, table=True):
 
     An empty ``base_url`` means the provider's preset. ``model_id`` is the name at the endpoint. Prices are per million
     tokens, in the operator's own currency. ``role_access`` and ``user_access`` hold ids; if both are null everybody may
-    use
-    the model. ``revision`` grows with each change.
+    use the model. ``revision`` grows with each change.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)

@@ -64,7 +64,6 @@ class ModelSelector:
         self.built_in = (self._own,) if is_offline else (self._own, offline)
 
     def find_built_in(self, name: str) -> SelectedModel | None:
-        """The built-in model of this id or name at its endpoint."""
         return next((model for model in self.built_in if name in (model.id, model.model.name)), None)
 
     async def select(self, session: AsyncSession, principal: Principal, name: str | None) -> SelectedModel:

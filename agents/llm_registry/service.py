@@ -61,7 +61,6 @@ class ModelRegistry:
         self._guard = guard
 
     async def create(self, draft: ModelDraft, api_key: str) -> RegisteredModel:
-        """Register a model and seal its key, which may be empty."""
         await self._check(draft)
         async with unit_of_work(self._database) as work:
             await _lock_registry(work.session)

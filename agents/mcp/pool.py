@@ -101,7 +101,6 @@ class McpPool:
             entry.failures, entry.open_again = 0, 0
 
     def record_failure(self, target: McpTarget) -> None:
-        """Count a failure; after several, pause with exponential backoff."""
         entry = self._entries.get(target.connection_id)
         if entry is None:
             return

@@ -34,8 +34,7 @@ class McpSession:
     """A session from handshake to close.
 
     Only its own task enters and leaves the library's contexts, whose cancel scopes are bound to a task; requests may
-    come
-    from any task, concurrently.
+    come from any task, concurrently.
     """
 
     def __init__(self, target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> None:
@@ -131,7 +130,6 @@ class McpSession:
         return self._session
 
     def retire(self) -> None:
-        """Refuse new requests, and close after those in progress."""
         self._is_retired = True
         if self._pending == 0:
             self._leave.set()

@@ -88,8 +88,7 @@ class Distiller:
     """Turns what users wrote into memories, one run at a time.
 
     Several may share a database: each leases a run, and stores memories and completion in one transaction. After a
-    crash
-    the lease expires and another distiller repeats the run.
+    crash the lease expires and another distiller repeats the run.
     """
 
     def __init__(self, database: Database, memories: MemoryService, models: ModelSelector) -> None:
@@ -217,8 +216,7 @@ async def distill_facts(
     """The facts to remember from a person's messages; mostly none.
 
     The offline model finds only what the person explicitly asks to be remembered. Facts of a language model count only
-    if
-    they are made of the person's words. ``spend`` gets the tokens of each model call.
+    if they are made of the person's words. ``spend`` gets the tokens of each model call.
     """
     if model.is_extractive:
         stated = stated_facts(messages, most=MOST_FACTS)

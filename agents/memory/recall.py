@@ -92,7 +92,6 @@ def rank(question: str, memories: Sequence[Memory], dense: DenseScores | None) -
 
 
 def _lexical(question: str, memories: Sequence[Memory]) -> _HitList:
-    """BM25 as in the index, with term rarity among these memories."""
     query_terms = encode_query(question).indices
     weights_by_memory = [_weights(memory.text) for memory in memories]
     holders = Counter(term for weights in weights_by_memory for term in query_terms if term in weights)

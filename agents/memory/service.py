@@ -58,13 +58,9 @@ class MemoryService:
         is_offline: bool,
         choices: MemoryChoices | None = None,
     ) -> RunMemory:
-        """The memory of a run; empty if its owner does not allow it.
+        """The memory of a run; empty if its owner does not allow it. The last of the user's messages is the question.
 
-        Never fails: a run without memories is better than no run.
-
-        Args:
-            said: the user's messages of the thread, the question last.
-            is_offline: the model only quotes and reads no context.
+        Never fails: a run without memories is better than no run. Offline models only quote and read no context.
         """
         try:
             if choices is None:

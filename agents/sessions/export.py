@@ -23,8 +23,6 @@ _BATCH = 100
 
 @dataclass(frozen=True)
 class _ExportTexts:
-    """Fixed texts of an export in one language."""
-
     untitled: str
     session: str
     created: str
@@ -144,7 +142,6 @@ def _json(value: JsonValue) -> str:
 
 
 def _folded(title: str, body: str) -> str:
-    """A folded section; its own tags are its only HTML."""
     line = html.escape(" ".join(title.split()))
     return f"<details>\n<summary>{line}</summary>\n\n{body}\n\n</details>"
 

@@ -45,8 +45,7 @@ async def search_sessions(
     """The sessions with the words in their title or in a message; ``arranged`` adds order and limits to a query.
 
     Matches are substrings, so that Chinese needs no segmentation; case is ignored as far as the database can. There is
-    no
-    index: the owner's messages are scanned.
+    no index: the owner's messages are scanned.
     """
     newest = (
         select(ChatMessage.session_id, func.max(ChatMessage.position).label("position"))

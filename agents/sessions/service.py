@@ -199,7 +199,6 @@ def make_title(question: str) -> str:
 
 
 def _is_unseen(sign: str) -> bool:
-    """Whether a character only controls how others are shown, such as text direction."""
     return unicodedata.category(sign) in {"Cc", "Cf"} and not (sign.isspace() or sign in _JOINERS)
 
 

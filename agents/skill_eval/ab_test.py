@@ -167,7 +167,6 @@ class SkillComparison:
         return outcomes.get((first.better, second.better), ComparisonOutcome.SAME), reasons
 
     async def _verdict(self, query: str, first: str, other: str) -> _Verdict | None:
-        """The judge's verdict on two answers in this order; None if it can't be read."""
         request = json.dumps({"request": query, "A": first, "B": other}, ensure_ascii=False)
         messages = [ModelMessage("system", _JUDGE), ModelMessage("user", request)]
         for _ in range(2):

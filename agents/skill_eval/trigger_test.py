@@ -33,8 +33,7 @@ async def loaded_skill_ids(model: ChatModel, skills: RunSkills, request: str, sp
     """Ids of the skills that a model loads for a request before anything else, in order; may be none.
 
     It gets ReAct's prompt, the index, and the tools of a run without documents. Searches for skills and unknown names
-    are
-    answered; any other call or text ends the trial. Nothing is loaded. ``spend`` gets the tokens of each turn.
+    are answered; any other call or text ends the trial. Nothing is loaded. ``spend`` gets the tokens of each turn.
     """
     context = RunContext(request, model, skills=skills)
     tools = build_toolbox(ToolScope(context, Evidence(), top_k=1))
@@ -107,7 +106,6 @@ class TriggerTrials:
             await record_usage(self._database, candidates.reader_id, self._chosen, spent)
 
     def answers(self, queries: Sequence[TriggerQuery]) -> list[Answer]:
-        """The answers, request by request, once :meth:`run` has ended."""
         candidates = self._candidates
         cards = {card.id: card for card in (*candidates.siblings, candidates.tested)}
         answers: list[Answer] = []

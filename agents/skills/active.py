@@ -147,8 +147,7 @@ class LoadedSkill:
         """The skill with the tools that it allows now.
 
         Calls made together with a step's report were meant for that step: until the model reads the next step, both
-        must allow
-        them.
+        must allow them.
         """
         now = _at_stage(self.skill, self.current)
         if not self.skill.stages or not self.done or not self.is_unread:
@@ -167,13 +166,11 @@ class LoadedSkill:
 
 
 def _at_stage(skill: ActiveSkill, index: int | None) -> ActiveSkill:
-    """A skill with the tools of a step, from 1; None once all are done."""
     tools = skill.stages[index - 1].tools if skill.stages and index else None
     return skill if tools is None else replace(skill, tools=tools)
 
 
 def _in_both(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Tools that both lists allow; None for no restriction."""
     if first is None or second is None:
         return second if first is None else first
     tools = (*(tool for tool in first if names_tool(second, tool)), *(t for t in second if names_tool(first, t)))

@@ -45,8 +45,7 @@ class RunSkillsFactory:
         """The skills of a run; None if it may use none.
 
         ``cards`` are usable skills, None for a resumed run. ``had_skills``: the journal has skills, whose tool
-        restrictions
-        still apply. ``context_window`` is in tokens.
+        restrictions still apply. ``context_window`` is in tokens.
         """
         owner_id = task.owner_id
         # What a run that goes on has in its index was counted when it began.
@@ -70,7 +69,6 @@ class RunSkillsFactory:
     async def build_trial(
         self, owner_id: str, cards: Sequence[catalog.CatalogCard], question: str, *, context_window: int
     ) -> RunSkills:
-        """The skills of a trial run, of which nothing is counted."""
         library = OwnerSkillLoader(self._database, RunTask("", owner_id))
         offered = list(assign_keys(cards, owner_id).values())
         resources = await self._resources(offered, question, library, index_budget(context_window))
@@ -125,7 +123,6 @@ def assign_keys(cards: Sequence[catalog.CatalogCard], owner_id: str) -> dict[str
 
 
 def _chosen(pinned: Sequence[PinnedSkill], offered: Sequence[OfferedSkill]) -> list[OfferedSkill]:
-    """Pinned skills, keyed so that they don't clash with offered ones."""
     by_id, by_key = {skill.ref.id: skill for skill in offered}, {skill.key for skill in offered}
     chosen: list[OfferedSkill] = []
     for pin in pinned:

@@ -74,7 +74,6 @@ class RunSkills:
         return self._offered.get(name.strip().removeprefix("/")) or by_id
 
     def withdraw(self, skill: OfferedSkill) -> None:
-        """Remove a deleted skill, unless it is active."""
         if not self.is_active(skill.ref.id):
             self._offered.pop(skill.key, None)
 
@@ -98,7 +97,6 @@ class RunSkills:
         return any(skill.ref.id == skill_id for skill in self.chosen)
 
     def lacks_room_for(self, skill: ActiveSkill) -> bool:
-        """Whether another skill would exceed the limits; pending skills count."""
         by_id = {other.ref.id: other for other in (*self.active, *self._pending.values())}
         others = [other for other in by_id.values() if other.ref.id != skill.ref.id]
         by_model = sum(not other.chosen for other in others)
@@ -120,7 +118,6 @@ class RunSkills:
         self._pending.pop(call_id, None)
 
     def note_loaded(self, call_id: str, skill: ActiveSkill) -> None:
-        """Note that a call loads a skill, effective once its result is stored."""
         self._notes[call_id] = {"loaded": dump_skill(skill)}
 
     def note_step(self, call_id: str, skill_id: str, index: int, evidence: str) -> None:
@@ -153,7 +150,6 @@ class RunSkills:
         return working is not None and working.is_unread
 
     def current_step(self, skill_id: str) -> int | None:
-        """The first step of an active skill that is not done; None once all are."""
         working = self._loaded.get(skill_id)
         return None if working is None else working.current
 
@@ -162,7 +158,6 @@ class RunSkills:
         return frozenset(working.done if working else ())
 
     def refusal(self, tool: str, among: Collection[str] = ()) -> str | None:
-        """Why active skills deny a tool, for the model; None if they allow it."""
         if self._allows(tool):
             return None
         names = ", ".join(skill.key for skill in self.restricting)
@@ -185,7 +180,6 @@ class RunSkills:
         return tuple(loaded.in_force for loaded in self._loaded.values())
 
     def _counting(self, skills: Iterable[ActiveSkill]) -> list[ActiveSkill]:
-        """Skills that restrict tools; only those chosen by a person, if any restricts."""
         every = (*self._in_force, *self._pending.values())
         by_person = any(skill.chosen for skill in every if skill.tools is not None)
         return [skill for skill in skills if skill.tools is not None and (skill.chosen or not by_person)]

@@ -25,12 +25,7 @@ _POLICIES: TypeAdapter[ToolPolicy] = TypeAdapter(ToolPolicy)
 
 @dataclass(frozen=True)
 class PolicyView:
-    """A tool's policies as its user sees them.
-
-    Args:
-        default: in force without a choice of the user.
-        bound: the operator's; the user may only be stricter.
-    """
+    """A tool's policies for its user; ``default`` is in force without a choice, and ``bound`` limits choices."""
 
     tool: str
     policy: ToolPolicy

@@ -81,7 +81,6 @@ def with_error(event: WireEvent) -> WireEvent:
 
 
 def _framing(media_type: str, version: JsonValue) -> Framing:
-    """The framing of a stream; clients that name a version of AG-UI get nothing beside it."""
     if version is not None:
         return choose_framing(media_type)
     return choose_framing(media_type, with_error, _WITH_ERROR)

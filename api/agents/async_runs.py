@@ -112,7 +112,6 @@ _STREAM_EXAMPLE = (
 
 
 def _rejections() -> dict[int | str, dict[str, object]]:
-    """The OpenAPI entry of the validation table, with each message as an example."""
     described = error_responses(RejectedRunInput)
     code = RejectedRunInput.code
     examples = {
@@ -138,7 +137,6 @@ async def _read_body(request: Request) -> bytes:
 
 
 async def _resolved(image: AttachedImage, principal: Principal, agents: AgentServices, hosts: set[str]) -> ImageRef:
-    """The caller's own image behind a signed URL; nothing is fetched."""
     try:
         row = await agents.attachments.resolve(image.url, principal, hosts=hosts)
     except (InvalidLink, LinkExpired) as error:

@@ -54,12 +54,7 @@ async def single_file_form(
 ) -> AsyncGenerator[FileForm]:
     """A multipart body with one part named ``file`` (of at most ``max_bytes``), spooled to disk while it arrives.
 
-    Args:
-        fields: allowed names of other parts.
-
-    Raises:
-        InvalidRequest: not multipart, no file, more than one, or a part of another name.
-        FileTooLarge: more bytes than allowed; reading stops there.
+    Only ``fields`` may be other parts. Beyond the limit reading stops with ``FileTooLarge``.
     """
     _check_head(request, max_bytes)
     setattr(request.state, STREAMS_BODY, True)
@@ -160,7 +155,6 @@ class _StreamingParser(_LimitedParser):
         self._is_whole = True
 
     def check_end(self) -> None:
-        """Refuse a form that breaks off, or that has a field behind all files."""
         if not self._is_whole:
             raise MultiPartException("The form has no end.")
         if self._current_files and self._current_part.file is None:
@@ -170,13 +164,9 @@ class _StreamingParser(_LimitedParser):
 
 
 async def read_files(request: Request, take: Callable[[FormFile], Awaitable[None]], *, max_bytes: int) -> None:
-    """Yield the parts named ``file`` of a multipart body one by one, as each has arrived.
+    """Yield the parts named ``file``, at most 1,000, of a multipart body one by one, as each has arrived.
 
     Files before an error were yielded.
-
-    Raises:
-        InvalidRequest: not multipart, more than 1,000 files, or a part of another name.
-        StorageFull: no room to spool a file.
     """
     _check_kind(request)
     setattr(request.state, STREAMS_BODY, True)
@@ -197,22 +187,10 @@ async def read_file_batches(
     max_bytes: int,
     fields: Collection[str] = (),
 ) -> None:
-    """Pass on the parts named ``file`` of a multipart body in batches, in their order.
+    """Pass on the parts named ``file``, at most 1,000, of a multipart body in batches of ``most``, in their order.
 
-    The body is read to its end first: nothing of a refused form is passed on.
-
-    Args:
-        take: gets each batch, which is never empty.
-        most: size of a batch.
-        max_bytes: of a file.
-        fields: allowed names of other parts.
-
-    Raises:
-        InvalidRequest: not multipart, more than 1,000 files, a part of another name, a field behind all files, or a
-            body
-            that breaks off.
-        RequestTooLarge: more bytes than are kept of a body.
-        StorageFull: no room to spool the body, or a file of it; only then may some have been passed on.
+    The body is read to its end first: nothing of a refused form is passed on, except if there is no room to spool a
+    file.
     """
     _check_kind(request)
     limit = max(MOST_BODY_BYTES, max_bytes + _OVERHEAD)

@@ -62,13 +62,10 @@ _LENGTHS = {
 
 
 def error_details(problems: Sequence[Mapping[str, Any]], body: object) -> dict[str, object]:
-    """Where a request is wrong, and how.
+    """Where a request is wrong, and how, from at least one of pydantic's problems.
 
-    If a value fails all branches of a union, the branch that it comes closest to is reported, or all allowed forms.
-
-    Args:
-        problems: from pydantic, at least one.
-        body: decoded; its names tell fields from validators.
+    If a value fails all branches of a union, the branch that it comes closest to is reported, or all allowed forms. The
+    decoded body's names tell fields from validators.
 
     Returns:
         ``field``: the path to the first error, such as ``filters.metadata.year``, or a part of the request, such as
@@ -91,7 +88,6 @@ def _is_within(path: Sequence[_Part], other: Sequence[_Part]) -> bool:
 
 
 def _path_of(problem: Mapping[str, Any], body: object) -> list[_Part]:
-    """The request's part, and the names and numbers in it that lead to the error."""
     place, *parts = cast(Sequence[_Part], problem["loc"])
     if place != "body" or not isinstance(body, Mapping | list):
         return [place, *_plain(parts)]

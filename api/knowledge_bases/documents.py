@@ -82,7 +82,6 @@ class DocumentChangeBody(RequestModel):
 
     @property
     def codec(self) -> str | None:
-        """Python's name of the encoding; refused if texts can't be read in it."""
         if self.encoding is None or self.encoding == document_update.AUTO_ENCODING:
             return self.encoding
         codec = selectable_codec(self.encoding)

@@ -186,8 +186,6 @@ async def evaluate_knowledge_base(
 
 @dataclass(frozen=True)
 class _Task:
-    """An evaluation to run and its user."""
-
     context: AppContext
     principal: Principal
     knowledge_base: KnowledgeBase

@@ -129,8 +129,6 @@ async def stream_progress(
 
 @dataclass(frozen=True)
 class _Request:
-    """The caller and the knowledge base that they follow."""
-
     context: AppContext
     request: Request
     principal: Principal
@@ -166,7 +164,6 @@ async def _events(looking: _Request, *, until_quiet: bool) -> AsyncGenerator[byt
 
 
 def _seen_by(follower: ProgressSubscriber) -> tuple[object, ...] | None:
-    """The access facts of the knowledge base; None if it is gone."""
     base = follower.base
     return None if base is None else (base.owner_id, base.is_public, follower.shared)
 

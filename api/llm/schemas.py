@@ -71,7 +71,6 @@ class ModelAnswer(ResponseModel):
 
     @classmethod
     def of_embedding(cls, model: EmbeddingModel, *, is_default: bool) -> Self:
-        """An embedding model of the installation, under the name that knowledge bases use."""
         source = model.source
         return cls(
             id=embedding_id(model.name),

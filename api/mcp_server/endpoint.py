@@ -60,7 +60,6 @@ class _ProtocolResponse(Response):
 
 
 def _fault_of(body: bytes) -> tuple[int, type[AgentexError]] | None:
-    """Why a body is not a JSON-RPC message; None if it is one."""
     try:
         jsonrpc_message_adapter.validate_python(from_json(body), by_name=False)
     except ValidationError:

@@ -74,8 +74,6 @@ class DirectoryParams(PaginatedRequestParams):
 def _as_handler(
     method: Callable[[Principal, ParamsT], Awaitable[ResultT]],
 ) -> Callable[[Context, ParamsT], Awaitable[ResultT]]:
-    """A method for the caller, with errors in the protocol's form and without further details."""
-
     async def answer(context: Context, params: ParamsT) -> ResultT:
         # Nothing comes to this server but over HTTP.
         scope = cast(Request[Any], context.request).scope
@@ -113,7 +111,6 @@ class SkillMethods:
     folders: SkillFolders
 
     async def list_skills(self, principal: Principal, params: PaginatedRequestParams) -> dict[str, Any]:
-        """One page of entries with their manifests (``skills/list``)."""
         page = await self.folders.page(principal, decode_cursor(params.cursor), PAGE_SIZE)
         entries = [_entry(folder) for folder in page.folders]
         following = encode_cursor(page.following)
@@ -140,7 +137,6 @@ class SkillMethods:
         }
 
     async def list_resources(self, principal: Principal, params: PaginatedRequestParams) -> ListResourcesResult:
-        """One page of SKILL.md files, for clients without the extension."""
         page = await self.folders.page(principal, decode_cursor(params.cursor), PAGE_SIZE)
         resources = [skill_resource(folder) for folder in page.folders]
         return ListResourcesResult(resources=resources, next_cursor=encode_cursor(page.following))
@@ -148,7 +144,6 @@ class SkillMethods:
     async def list_templates(
         self, _principal: Principal, _params: PaginatedRequestParams
     ) -> ListResourceTemplatesResult:
-        """The address template of files beside a SKILL.md."""
         template = ResourceTemplate(
             name="skill-file",
             uri_template=TEMPLATE,
@@ -183,8 +178,7 @@ async def _add_extension_fields(ctx: Context, call_next: CallNext) -> HandlerRes
     """Add what the library leaves to the extension.
 
     The library names no extensions in the answer to ``initialize``, whose versions predate them, but clients look
-    there.
-    What may be cached is stated since 2026-07-28.
+    there. What may be cached is stated since 2026-07-28.
     """
     result = await call_next(ctx)
     if not isinstance(result, dict):

@@ -82,7 +82,6 @@ class _UploadedSkills:
         self._held_bytes = 0
 
     async def add(self, sent: FormFile) -> None:
-        """Read one file; its faults become part of the answer."""
         name = sent.file.filename or ""
         self._sent_bytes += sent.file.size or 0
         if sent.is_too_large or max(self._sent_bytes, self._held_bytes) > _MOST_BYTES:

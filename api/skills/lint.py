@@ -13,7 +13,6 @@ from skills.store.linting import SkillLinter
 
 async def _linter(context: CurrentContext, principal: CurrentPrincipal) -> SkillLinter:
     async def known_tools(session: AsyncSession) -> frozenset[str]:
-        """Tools of the server and of the caller's MCP connections, as last listed."""
         policies = context.agents.tool_policies
         if Permission.MCP_VIEW in principal.permissions:
             policies = await load_tool_policies(session, context.agents.mcp, principal.user_id, policies)

@@ -131,8 +131,6 @@ async def _choose_model(
 
 @dataclass(frozen=True)
 class _TriggerTest:
-    """A trigger test to run; no model for the offline selector."""
-
     context: AppContext
     field: trigger_tests.TriggerCandidates
     queries: tuple[trigger_tests.TriggerQuery, ...]
@@ -141,7 +139,6 @@ class _TriggerTest:
 
 
 async def _progress(test: _TriggerTest) -> AsyncGenerator[Progress | TriggerReport]:
-    """The progress of a test, and at the end its report, which is stored."""
     context, field, queries = test.context, test.field, test.queries
     if test.chosen is None:
         report = await trigger_tests.run_offline(field, queries, context.knowledge.spaces.default.encoder)

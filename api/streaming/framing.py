@@ -26,8 +26,7 @@ def choose_media_type(accept: str) -> str:
     """The media type that an ``Accept`` header (lines joined by commas) asks for (RFC 9110, section 12.5.1).
 
     Among equal weights a named binary type comes first, then server-sent events: ``*/*`` is sent by clients that read
-    text.
-    Text is also the fallback.
+    text. Text is also the fallback.
     """
     ranges = _read_ranges(accept or "*/*")
     named_binary = [kind for kind in _BINARY if kind in ranges]
@@ -44,7 +43,6 @@ def _quality(ranges: dict[str, float], kind: str) -> float:
 
 
 def _read_ranges(accept: str) -> dict[str, float]:
-    """The ranges with their weights; other parameters are ignored."""
     ranges: dict[str, float] = {}
     for item in accept.split(","):
         name, *parameters = (part.strip().lower() for part in item.split(";"))
@@ -140,7 +138,6 @@ class ProtobufFraming:
         return await asyncio.to_thread(_encode_payloads, [entry.payload for entry in entries])
 
     async def prelude(self, events: Sequence[WireEvent], cursor: str) -> bytes:
-        """A frame per event, without the cursor."""
         return await asyncio.to_thread(lambda: b"".join(map(encode, events)))
 
 

@@ -55,11 +55,8 @@ class ProgressSubscriber:
     Args:
         base: the current knowledge base; None when it is deleted.
         progress: of all its documents; ``ProgressView`` filters it per user.
-        shared: with whom it is shared.
-        changed: documents by id.
         gone: ids of erased documents whose deletion no poll has seen.
         listed: ids that the reader got elsewhere, whose deletion it must also learn.
-        closed: whether the process stops.
     """
 
     base: KnowledgeBase | None
@@ -102,7 +99,6 @@ class _Feed:
         self._heard = time.monotonic()
 
     async def begin(self, session: AsyncSession) -> None:
-        """Record the present state: only changes are reported."""
         settled = await visible_until(session)
         newest = await document_queries.last_changed_at(session, self._id)
         if newest is not None:
@@ -111,7 +107,6 @@ class _Feed:
             await self._known.begin(session, self._id)
 
     async def look(self) -> _Poll:
-        """The current knowledge base, and what changed since the last poll."""
         async with self._database.reading() as session:
             settled = await visible_until(session)
             poll = await _read(session, self._id)
@@ -221,7 +216,6 @@ class ProgressFeeds:
             await self._release(knowledge_base_id, feed)
 
     def _started(self, knowledge_base_id: str, feed: _Feed) -> _Feed:
-        """The running feed; another subscriber may have started it meanwhile."""
         if knowledge_base_id not in self._feeds:
             self._feeds[knowledge_base_id] = (feed, asyncio.create_task(feed.run()))
         return self._feeds[knowledge_base_id][0]
@@ -263,7 +257,6 @@ class DocumentTracker:
         self._not_before = 0.0
 
     async def begin(self, session: AsyncSession, knowledge_base_id: str) -> None:
-        """Record the present ids, only the newest if there are too many."""
         limit = _MOST_KNOWN + 1
         newest_first = await document_queries.newest_ids(session, knowledge_base_id, limit=limit)
         self._ids = dict.fromkeys(reversed(newest_first))
@@ -329,7 +322,6 @@ class ProgressView:
         self._hidden, self.progress = await self._look(base, ())
 
     async def take(self) -> ProgressUpdate:
-        """Changes since the last call; updates ``progress``."""
         base = self._follower.base
         if base is None or not self._follower.news.is_set():
             return ProgressUpdate()

@@ -69,7 +69,6 @@ class OpenStreams:
         self._open: _Streams = {}
 
     def reading(self, principal: Principal) -> "StreamLease":
-        """A context whose stream ends when the credential does."""
         return StreamLease(self._open, principal)
 
     async def watch(self) -> None:

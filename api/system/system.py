@@ -136,8 +136,6 @@ def _readable(size: int | None) -> str:
 
 @dataclass(frozen=True)
 class _Reader:
-    """The caller, their language, and the environment's settings."""
-
     by: str
     language: str
     environment: Settings

@@ -29,9 +29,7 @@ class Finding:
     """What a rule found, before the table adds messages and severity.
 
     Args:
-        code: a key of ``RULES``.
-        line: first line in the stored file, from 1.
-        column: the character of that line, from 1.
+        line: in the stored file, from 1, like ``column``.
         end_line: the last line; 0 for ``line``.
         facts: values for the placeholders of the message.
         variant: which of the code's messages, if not the first.

@@ -13,11 +13,9 @@ BilingualText = tuple[str, str]
 
 @dataclass(frozen=True)
 class DiagnosticRule:
-    """The messages and severity of a code.
+    """The messages, with placeholders for a finding's facts, and the severity of a code such as ``SK005``.
 
     Args:
-        code: for example ``SK005``.
-        message: fact and next step, with placeholders for the finding's facts.
         variants: other texts for the same code, by the finding's ``variant``.
         publishing: severity when the skill is published; ``None``: as ``severity``.
         fix: label of the fix button.

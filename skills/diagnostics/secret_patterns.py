@@ -19,8 +19,6 @@ _WORD = r"[\w-]"
 
 @dataclass(frozen=True, slots=True)
 class _SecretForm:
-    """A kind of secret: its prefix and its pattern."""
-
     kind: str
     anchors: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -146,7 +144,6 @@ def _is_placeholder(secret: str, least_entropy: float) -> bool:
 
 
 def _is_random(secret: str) -> bool:
-    """Whether a value is random characters rather than a word, name, path or version."""
     kinds = (
         any(sign.islower() for sign in secret),
         any(sign.isupper() for sign in secret),

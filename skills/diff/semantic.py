@@ -105,13 +105,10 @@ class SkillDifference:
 
 
 def compare_text(before: bytes, after: bytes, names: tuple[str, str] = ("before", "after")) -> str:
-    """A unified diff of two contents, three lines around each change; empty if the bytes are equal.
+    """A unified diff of two contents called ``names``, three lines around each change; empty if the bytes are equal.
 
-    Line ends count: a line that only lost its carriage return is a changed line. Bytes that are not
-    UTF-8 are shown as U+FFFD.
-
-    Args:
-        names: of the two contents, for the head of the diff.
+    Line ends count: a line that only lost its carriage return is a changed line. Bytes that are not UTF-8 are shown as
+    U+FFFD.
     """
     if before == after:
         return ""
@@ -166,7 +163,6 @@ def _ended(line: str) -> str:
 
 
 def _replaced(old: list[str], new: list[str], names: tuple[str, str]) -> list[str]:
-    """A diff of one hunk: equal lines at both ends are left out, the rest is replaced."""
     shorter = min(len(old), len(new))
     pairs = zip(old, new, strict=False)
     head = next((at for at, pair in enumerate(pairs) if pair[0] != pair[1]), shorter)

@@ -36,17 +36,10 @@ FIELDS: tuple[EditableField, ...] = get_args(EditableField)
 
 
 def edit_fields(content: bytes, changes: Mapping[EditableField, Any]) -> bytes:
-    """The bytes with fields of the model changed; all other bytes stay as they are.
+    """The bytes with fields of the model changed; all other bytes stay as they are, else ``SkillNotEditable``.
 
-    A field is edited in its section (new sections go to their usual place), the name in the title;
-    fields of a free document in its frontmatter. Line ends are the file's.
-
-    Args:
-        changes: new values by the model's names; an empty one removes the field, ``None`` (for the
-            tools) the restriction.
-
-    Raises:
-        SkillNotEditable: the file would not read back as the new values with the rest unchanged.
+    A field is edited in its section (new sections go to their usual place), the name in the title; fields of a free
+    document in its frontmatter. An empty value removes the field, ``None`` for the tools the restriction.
     """
     draft = _read(content)
     for field in FIELDS:
@@ -127,7 +120,6 @@ def _name_edits(draft: SkillDraft, head: Frontmatter | None, name: str) -> tuple
 
 
 def _metadata_edits(draft: SkillDraft, head: Frontmatter | None, value: Mapping[str, str]) -> list[TextEdit]:
-    """Change each pair in place; new pairs go into the frontmatter, if there is one."""
     source, body = draft.source, draft.outline
     above = {} if head is None else metadata.read(head, (), source, body)
     own = {key: section for section in draft.of("metadata") if (key := metadata.own_key(section))}
@@ -168,7 +160,6 @@ def _section_edits(
 
 
 def _body_edits(draft: SkillDraft, section: DraftSection, text: str) -> tuple[TextEdit, ...]:
-    """Replace the text below a heading; an empty text removes the section."""
     source = draft.source
     if not text:
         return (TextEdit(section.section.start, section.section.end, ""),)

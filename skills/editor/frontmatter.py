@@ -41,7 +41,6 @@ def set_metadata(draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str])
 
 
 def _metadata_edits(draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]) -> Iterator[TextEdit]:
-    """Edits of the field ``metadata``, line by line in block style."""
     source, own = draft.source, head.entry("metadata")
     whole = yaml_writer.field("metadata", pairs) if pairs else ""
     if own is None:

@@ -58,9 +58,8 @@ def heading(marks: str, text: str) -> str:
 def complete_value(key: str, value: Any, *, chinese: bool) -> Any:  # noqa: ANN401 - of any field
     """A field's value as it is written.
 
-    A step's instruction gets lines for tools and a condition that it does not name; an example
-    without
-    text is made of its input and output.
+    A step's instruction gets lines for tools and a condition that it does not name; an example without text is made of
+    its input and output.
     """
     if key == "steps":
         return tuple(_completed_step(step, chinese) for step in value)
@@ -156,7 +155,6 @@ def _params(params: Sequence[Any], chinese: bool) -> Iterator[str]:
 
 
 def _steps(steps: Sequence[Step], chinese: bool) -> Iterator[str]:
-    """A numbered list if each step fits on a line, else headings, else a list of longer items."""
     lines = [f"**{step.title}**: {step.instruction}".rstrip() if step.title else step.instruction for step in steps]
     if all(
         line and "\n" not in line and split_title(line) == (step.title, step.instruction)

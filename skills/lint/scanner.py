@@ -24,11 +24,7 @@ _TO_BLANKS = str.maketrans("*_`>~#\n\t", "        ")
 class ScannedText:
     """Texts of equal length: an offset means the same in each.
 
-    Args:
-        text: the whole file, frontmatter included, each line ended by a line feed.
-        prose: the same with blanks in place of code.
-        flat: the file on one line, with blanks in place of markdown's marks.
-        lower: ``text`` in lower case.
+    ``prose`` has blanks in place of code; ``flat`` is one line, with blanks in place of markdown's marks.
     """
 
     draft: SkillDraft

@@ -43,12 +43,7 @@ _SCRIPTS = "scripts/"
 
 @dataclass(frozen=True)
 class ArchiveContent:
-    """The contents of an archive.
-
-    Args:
-        files: regular files in directory order, without system junk.
-        links: names of other members, whose bytes were not read.
-    """
+    """Regular files in directory order, without system junk, and the names of other members, which were not read."""
 
     files: tuple[SkillFile, ...]
     links: tuple[str, ...]
@@ -110,8 +105,7 @@ def _without_comment(content: bytes, limits: PackageLimits) -> bytes:
     """The archive without its comment, in which a reader could find another end record.
 
     The directory's size is checked before its entries become objects, and it must end where the end record begins, so
-    that
-    all readers see the same archive in these bytes.
+    that all readers see the same archive in these bytes.
     """
     place = _end_of(content)
     _, disk, _, _, _, size, start, _ = _END.unpack_from(content, place)

@@ -35,13 +35,9 @@ _UNRESTRICTED = frozenset({"Bash", "Bash(*)", "Bash(:*)", "*"})
 
 @dataclass(frozen=True)
 class CatalogFields:
-    """Catalogue fields of an exported skill.
+    """Catalogue fields of an exported skill; an empty title means the content's, and e-mail addresses are no owners.
 
-    Args:
-        title: display name; empty for the content's.
-        owner: user name; left out of the export if it is an e-mail address.
-        tool_names: names of our tools elsewhere (``mcp__<server>__<tool>``); other tools are only named in
-            ``compatibility``.
+    ``tool_names`` are names of our tools elsewhere (``mcp__<server>__<tool>``); others only go to ``compatibility``.
     """
 
     title: str = ""
@@ -182,7 +178,6 @@ def _added(fields: Fields, frontmatter: Frontmatter) -> list[str]:
 
 
 def _fails(entry: YamlField, fields: Fields) -> bool:
-    """Whether a field has a new value, or is not in the standard's form."""
     if entry.key == "metadata":
         old = {pair.key: pair.value.text.strip() for pair in entry.value.entries}
         is_plain = all(pair.value.is_text for pair in entry.value.entries)
@@ -217,8 +212,7 @@ def portable_description(parsed: ParsedSkill) -> str:
     """The description with triggers and exclusions, in the open standard's form.
 
     One line without angle brackets, at most ``LONGEST_DESCRIPTION`` characters. Triggers derived from the description
-    are
-    not repeated.
+    are not repeated.
     """
     when, not_for, between, full_stop = _LABELS[is_cjk_dominant(parsed.description)]
     text = without_angles(parsed.description)

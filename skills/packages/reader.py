@@ -29,15 +29,12 @@ _SOURCE_SHA256 = re.compile(rb'^ +source-sha256: "?([0-9a-f]{64})"?\r?$', re.MUL
 
 @dataclass(frozen=True)
 class PackagedSkill:
-    """One skill of a package.
+    """One skill of a package, and its problems if it is refused.
 
     Args:
         folder: path in the archive; empty at the top, or for a lone file.
-        content: bytes of its SKILL.md, to be stored as they are; for our own export of a native skill, without the
-            frontmatter that the export added.
+        content: bytes of its SKILL.md, to be stored; without the frontmatter of our own export.
         files: with paths relative to its folder.
-        is_own_export: whether such frontmatter was removed.
-        problems: why it is refused; empty if it is accepted.
     """
 
     folder: str
@@ -54,13 +51,7 @@ class PackagedSkill:
 
 @dataclass(frozen=True)
 class PackageReading:
-    """The contents of uploaded bytes.
-
-    Args:
-        skills: by folder, each with its own problems.
-        ignored: files that belong to no skill.
-        problems: why all of it is refused; ``skills`` is then empty.
-    """
+    """The skills of uploaded bytes by folder, files of no skill, or the problems for which all is refused."""
 
     skills: tuple[PackagedSkill, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -70,12 +61,8 @@ class PackageReading:
 def read_package(content: bytes, filename: str, limits: PackageLimits = DEFAULT_LIMITS) -> PackageReading:
     """Find the skills in the bytes of a ``.md``, ``.zip`` or ``.skill`` file; never raises, and writes nothing.
 
-    The bytes decide: they are a zip archive, else the text of one SKILL.md. A folder with a SKILL.md is a skill, and a
-    file
-    belongs to the nearest such folder above it.
-
-    Args:
-        filename: hints at what was meant if the bytes are neither.
+    The bytes decide: they are a zip archive, else the text of one SKILL.md; the filename only serves error messages. A
+    folder with a SKILL.md is a skill, and a file belongs to the nearest such folder above it.
     """
     if not is_archive(content):
         if filename.lower().endswith(_ARCHIVE_SUFFIXES):

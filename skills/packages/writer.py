@@ -161,14 +161,12 @@ def _with_folder(folder: ExportedFolder) -> Iterator[SkillFile]:
 
 
 def _usable_name(draft: SkillDraft) -> str:
-    """The frontmatter's name if every reader accepts it."""
     name = draft.frontmatter.text("name") if draft.frontmatter else ""
     usable = is_slug(name) and not has_reserved_word(name) and not is_placeholder(name)
     return name if usable else ""
 
 
 def _content(source: ExportSource, draft: SkillDraft, name: str, profile: ExportProfile) -> bytes | None:
-    """The bytes of SKILL.md; ``None`` if they can't meet the standard."""
     head = draft.frontmatter
     if head is None:
         fields = frontmatter.native_fields(draft.model, name, source.catalog)

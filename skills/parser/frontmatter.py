@@ -22,13 +22,9 @@ _FIELD = re.compile(r"[ \t]|#[^ #]?.*:|[\w-]+[ \t]*:|- |$")
 
 @dataclass(frozen=True)
 class Frontmatter:
-    """The YAML at the head of a file.
+    """The YAML at the head of a file; without entries if it is unreadable.
 
-    Args:
-        start_line: of the opening ``---``, from 1.
-        end_line: of the closing one; the last line taken for YAML if none closes it.
-        entries: top-level fields in order; empty if unreadable.
-        readable: whether it is a readable mapping.
+    ``end_line`` is the closing ``---``, or the last line taken for YAML if none closes it.
     """
 
     start_line: int
@@ -77,7 +73,6 @@ def _closing_line(source: SkillSource, start: int) -> int:
 
 
 def _last_field_line(source: SkillSource, start: int) -> int:
-    """The last line before one that no mapping has: a blank one, a heading, a text."""
     last = start
     for number in range(start + 1, len(source.lines) + 1):
         line = source.lines[number - 1]

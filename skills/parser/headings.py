@@ -156,7 +156,6 @@ def _singular(name: str) -> str:
 
 
 def _table(names: dict[str, str]) -> dict[str, str]:
-    """Names and their singular forms, the exact ones first."""
     return {_singular(name): key for name, key in names.items()} | names
 
 
@@ -166,7 +165,6 @@ _LONGEST_KNOWN = max(map(len, _STRONG))
 
 
 def _forms(name: str) -> Iterator[str]:
-    """Parts of a heading that may name a section, the whole first."""
     yield name
     without = _AROUND.sub(" ", name).strip()
     if without != name:
@@ -197,7 +195,6 @@ def resolve(heading: str) -> HeadingMatch | None:
 
 
 def _by_prefix(name: str) -> Iterator[HeadingMatch]:
-    """The longest known heading that this one begins with, in whole words or Han characters."""
     for end in range(min(len(name) - 1, _LONGEST_KNOWN), 1, -1):
         key = _STRONG.get(name[:end])
         if key and (not name[:end].isascii() or name[end] in " ,&"):

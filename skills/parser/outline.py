@@ -20,17 +20,10 @@ _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class MarkdownBlock:
-    """A top-level block.
+    """A top-level block: its lines from 1 without trailing blank ones, tokens with nested ones, and raw text.
 
-    Args:
-        kind: the token's type: ``heading``, ``paragraph``, ``bullet_list``, ``ordered_list``, ``fence``,
-            ``code_block``,
-            ``table``, ``blockquote``, ``html_block`` or ``hr``.
-        start: first line in the file, from 1.
-        end: last line that is not blank.
-        tokens: nested ones included.
-        text: of a heading or paragraph, markdown as written.
-        level: of a heading, else 0.
+    ``kind`` is ``heading``, ``paragraph``, ``bullet_list``, ``ordered_list``, ``fence``, ``code_block``, ``table``,
+    ``blockquote``, ``html_block`` or ``hr``; ``level`` is 0 except for headings.
     """
 
     kind: str

@@ -68,7 +68,6 @@ class WrittenParam:
     """A parameter as written in a list item or a table row; empty texts are absent.
 
     Args:
-        column: the first character of its name.
         name_length: in the file; 0 if the name can't be replaced.
         texts: ``type``, ``default``, ``enum``, ``example``, ``min``, ``max``, ``pattern``.
         required_place: column and length of the word for required, for the fix.
@@ -216,7 +215,6 @@ def _closing_outside(text: str, start: int, marks: str) -> int:
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The spans between separators outside brackets, code and quotes."""
     depth, quote, begin = 0, "", start
     for at in range(start, end):
         sign = text[at]
@@ -279,7 +277,6 @@ def _read_attribute(written: WrittenParam, piece: str, column: int) -> bool:
 
 
 def _listed_values(piece: str) -> tuple[str, str] | None:
-    """The allowed values in brackets: ``枚举（甲/乙）``, ``one of [a, b]``."""
     match = _LISTED.fullmatch(piece)
     if match is None:
         return None

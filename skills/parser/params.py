@@ -255,7 +255,6 @@ def _is_among(default: object, enum: tuple[Any, ...] | None) -> bool:
 
 
 def _comparable(value: object) -> Hashable:
-    """A hashable form: the value, or the JSON of an object."""
     return value if isinstance(value, Hashable) else orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 

@@ -25,8 +25,6 @@ PARSER_VERSION = 3
 
 @dataclass(frozen=True)
 class _Parts:
-    """A file divided, before its sections are read."""
-
     source: SkillSource
     frontmatter: Frontmatter | None
     body: BodyOutline

@@ -17,11 +17,8 @@ _LINE_END = re.compile(rb"\r\n?|\n")
 class SkillSource:
     """The stored bytes and their normalised text: no byte order mark, each line ended by ``\\n``.
 
-    Line numbers are those of the stored file; only offsets need mapping.
-
-    Args:
-        lines: without their ends; the last one is empty if the text ends with a line end.
-        starts: the offset in ``content`` at which each line begins.
+    Line numbers are those of the stored file; ``starts`` maps them to offsets in ``content``. The last line is empty if
+    the text ends with a line end.
     """
 
     content: bytes

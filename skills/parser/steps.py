@@ -72,8 +72,6 @@ def read(
 
 @dataclass(frozen=True, slots=True)
 class _StepText:
-    """A step's title, instruction, lines, and its number with its place."""
-
     title: str | None
     instruction: str
     start: int

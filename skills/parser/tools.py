@@ -60,7 +60,6 @@ class AllowedTools:
         self._prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
 
     def allow(self, tool: str) -> bool:
-        """Whether a tool is allowed, whatever restricts its arguments."""
         name = base_name(tool)
         return name in self._names or name.startswith(self._prefixes)
 

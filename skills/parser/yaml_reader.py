@@ -29,15 +29,10 @@ class YamlRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class YamlValue:
-    """One value.
+    """A value with its place, counted from 1, up to the column behind its last character.
 
-    Args:
-        line: from 1.
-        column: of its first character, from 1.
-        end_column: behind its last character.
-        text: a scalar as written, quotes and folding undone.
-        scalar: a scalar as YAML reads it: a text, number, boolean, date or ``None``.
-        flow: whether it is written as ``[…]`` or ``{…}``.
+    ``text`` is a scalar without quotes and folding, ``scalar`` as YAML reads it; ``flow``: written as ``[…]`` or
+    ``{…}``.
     """
 
     kind: Literal["scalar", "list", "map"]
@@ -71,12 +66,9 @@ class YamlField:
 
 
 def read(text: str, *, first_line: int, findings: list[Finding]) -> YamlValue | None:
-    """The first document of a text; ``None`` for an empty text.
+    """The first document of a text with ``\\n`` line ends, starting at ``first_line`` of the file; ``None`` for none.
 
-    Args:
-        text: lines end with ``\\n``.
-        first_line: the number of its first line in the file.
-        findings: gets SK016 for repeated keys; the first one's value is kept.
+    SK016 goes to ``findings`` for repeated keys, whose first value is kept.
 
     Raises:
         YamlRefused: an anchor, alias or tag, or too deep (SK017).
@@ -106,8 +98,6 @@ def _events(text: str) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class _OpenCollection:
-    """An unfinished list or mapping."""
-
     start: yaml.CollectionStartEvent
     items: list[YamlValue]
 
@@ -152,7 +142,6 @@ class _EventReader:
         return Finding(code, line, column, facts=facts, variant=variant)
 
     def _place(self, first: yaml.Event, last: yaml.Event) -> tuple[int, int, int, int]:
-        """The place of a value; marks count from 0."""
         start: Any = first.start_mark
         end: Any = last.end_mark
         last_line, end_column = end.line, end.column

@@ -45,15 +45,10 @@ def index_budget(context_tokens: int) -> int:
 
 
 def write_index(cards: Sequence[SkillCard], budget: int, *, most: int | None = None) -> IndexBlock:
-    """The index of some skills.
+    """The index of at most ``most`` skills, the likeliest first, within a budget of characters.
 
     Descriptions are first cut to a common width; only if even short ones don't fit are the last skills left out, with a
     note of how many. The order is that of the slugs, so that prompt caches stay valid.
-
-    Args:
-        cards: usable skills, the likeliest first.
-        budget: the most characters of the block, for example from ``index_budget``.
-        most: skills that are shown at most.
     """
     if not cards:
         return IndexBlock("", (), 0)
@@ -79,7 +74,6 @@ def _text_of(card: SkillCard) -> str:
 
 
 def _count_that_fits(cards: Sequence[SkillCard], texts: dict[SkillCard, str], budget: int, most: int) -> int:
-    """How many of the first cards fit with their shortest texts, at most ``most``."""
     sizes = [_bare_length(card) + min(len(_escaped(texts[card])), SHORTEST_ENTRY) for card in cards]
     totals = list(accumulate(sizes))
     for count in range(min(most, len(cards)), 0, -1):
@@ -98,7 +92,6 @@ def _bare_length(card: SkillCard) -> int:
 
 
 def _common_width(lengths: Sequence[int], room: int) -> int:
-    """The greatest width at which all texts fit together."""
     low, high = SHORTEST_ENTRY, LONGEST_ENTRY
     while low < high:
         middle = (low + high + 1) // 2

@@ -68,16 +68,12 @@ class RankedSkill:
 
 @dataclass(frozen=True)
 class _Phrase:
-    """Some words and their total weight."""
-
     words: frozenset[str]
     weight: float
 
 
 @dataclass(frozen=True)
 class _CardPhrases:
-    """All words of a card, and those of each phrase."""
-
     everything: frozenset[str]
     name: _Phrase
     triggers: tuple[_Phrase, ...]
@@ -86,8 +82,6 @@ class _CardPhrases:
 
 @dataclass(frozen=True)
 class _CardWords:
-    """A card's words before weighting."""
-
     everything: frozenset[str]
     name: frozenset[str]
     triggers: tuple[frozenset[str], ...]
@@ -133,7 +127,6 @@ class SkillSelector:
         return await self._ranked_beside(query, nearness, weight)
 
     async def rank_anyway(self, query: str) -> tuple[RankedSkill, ...]:
-        """As :meth:`rank`, by words alone if the encoder is unavailable."""
         try:
             return await self.rank(query)
         except EngineUnavailable:
@@ -178,7 +171,6 @@ class SkillSelector:
         return _PHRASE_SHARE * of_phrase + (1 - _PHRASE_SHARE) * of_query
 
     def _share(self, phrase: _Phrase, found_in: frozenset[str]) -> float:
-        """The weighted share of some words that others contain."""
         return self._weight(phrase.words & found_in) / phrase.weight if phrase.weight else 0.0
 
     def _weighed(self, split: _CardWords) -> _CardPhrases:

@@ -18,13 +18,9 @@ class TriggerCase:
 
 @dataclass(frozen=True)
 class Starter:
-    """A starter in one language.
+    """A starter in one language (``en`` or ``zh``) with sample requests.
 
-    Args:
-        key: the folder's name, the same in all languages.
-        language: ``en`` or ``zh``.
-        content: bytes of the skill.
-        triggers: sample requests in that language.
+    all languages share its key, the folder's name.
     """
 
     key: str

@@ -41,15 +41,10 @@ VersionLinter = Callable[[AsyncSession, SkillVersion], Awaitable[Linter]]
 
 
 class SkillFixes:
-    """A version builder that applies fixes to the newest version until nothing changes.
+    """A version builder that applies fixes to the newest version until nothing changes; ``codes`` are the fixed ones.
 
-    ``codes`` are those of the fixed diagnostics.
-
-    Args:
-        targets: None for all. A target with a line or column is fixed once, as other diagnostics may appear there. A
-            target
-            without a fix raises ``InvalidRequest``.
-        linter_for: makes the linter whose diagnostics the caller was shown.
+    Targets with a line or column are fixed once, as other diagnostics may appear there; those without a fix raise
+    ``InvalidRequest``, and None means all. ``linter_for`` makes the linter whose diagnostics the caller was shown.
     """
 
     def __init__(self, targets: Sequence[FixTarget] | None, linter_for: VersionLinter) -> None:
@@ -58,7 +53,6 @@ class SkillFixes:
         self._linter_for = linter_for
 
     async def __call__(self, session: AsyncSession, _: SkillView, newest: SkillVersion) -> ValidatedSkill | None:
-        """The fixed version; None where there is nothing to fix."""
         content, files = await skill_access.read_content_and_files(session, newest)
         linter = await self._linter_for(session, newest)
         # Each round lints the skill, which may take longer than the event loop should block.

@@ -141,7 +141,6 @@ async def _load_usable(
     version: int | None = None,
     without: Sequence[ExecutableOption] = (),
 ) -> Sequence[_UsableSkill]:
-    """The skills that a reader's agents may use, in a given version or the one that is served."""
     sees_newest = _sees_newest(reader)
     chosen = case((sees_newest, skill_visibility.newest_reviewed()), else_=col(Skill.served_version))
     if version is not None:

@@ -27,7 +27,6 @@ class SkillChanges:
             return await service.create(SkillContext(work, self._principal, self._limits), new)
 
     async def update(self, skill_id: str, update: SkillUpdate) -> tuple[SkillView, bool]:
-        """Change a skill, as :func:`skills.store.service.update`; also tells whether it has a new version."""
         async with self._database.reading() as session:
             prepared = await service.prepare(session, self._principal, skill_id, update)
         async with unit_of_work(self._database, self._push) as work:

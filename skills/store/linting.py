@@ -50,7 +50,6 @@ class SkillLinter:
         return await asyncio.to_thread(lint, content, context)
 
     async def for_new(self, session: AsyncSession, skill_id: str | None) -> Linter:
-        """A linter for contents without files that needs no database."""
         return partial(lint, context=await self.read_context(session, skill_id=skill_id))
 
     async def for_version(self, session: AsyncSession, version: SkillVersion) -> Linter:

@@ -29,13 +29,9 @@ _PREFIX_LENGTHS = range(2, 17)
 
 @dataclass(frozen=True)
 class SkillFilter:
-    """A filter of skills; None does not filter.
+    """A filter of skills by whole category and tag (ignoring case and width) and by words; None does not filter.
 
-    Args:
-        category: whole category; case and width are ignored.
-        tag: whole tag, compared in the same way.
-        text: words that must all occur in the catalogue's fields or the triggers.
-        pending: only skills with a version to review: the caller's own and, for reviewers, public ones.
+    ``pending``: only skills with a version to review: the caller's own and, for reviewers, public ones.
     """
 
     include_public: bool = False

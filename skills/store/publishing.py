@@ -81,7 +81,6 @@ async def publish_new_version(work: UnitOfWork, skill: Skill, newest: SkillVersi
 
 
 async def _serve_or_hold(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
-    """Serve a version, or the one before it while a review holds it back."""
     session = work.session
     await _withdraw_pending(session, skill)
     last_public = await _last_public(session, skill) if skill.is_public else None

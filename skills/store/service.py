@@ -154,13 +154,9 @@ async def prepare(session: AsyncSession, principal: Principal, skill_id: str, ch
 async def update(
     context: SkillContext, skill_id: str, changes: SkillUpdate, prepared: PreparedVersion | None = None
 ) -> tuple[SkillView, ValidatedSkill | None]:
-    """Change a skill; the same bytes again make no new version.
+    """Change a skill and return it with its new version; the same bytes again make none.
 
-    Args:
-        prepared: see :func:`prepare`; if absent or outdated, the next version is validated here.
-
-    Returns:
-        The skill, and its new version, if it has one.
+    If ``prepared`` (see :func:`prepare`) is absent or outdated, the next version is validated here.
     """
     work, principal, limits = context.work, context.principal, context.limits
     session, metadata = work.session, changes.metadata
@@ -282,7 +278,6 @@ async def erase_owned_by(work: UnitOfWork, owner_id: str) -> None:
 
 
 async def _lock_owned(session: AsyncSession, owner_id: str) -> list[Skill]:
-    """The account's skills, the oldest first, locked until the transaction ends."""
     query = (
         select(Skill)
         .where(Skill.owner_id == owner_id)

@@ -46,13 +46,9 @@ _ANY_STATE = BaseState()
 
 @dataclass(frozen=True)
 class VersionChange:
-    """The origin of a new version.
+    """The origin of a new version: the author's note, the base state, and the older version that it repeats.
 
-    Args:
-        note: the author's description of the change.
-        base: the state that it was made from.
-        restored_from: the older version that it repeats.
-        is_unread: imported and not reviewed; None: as the version before it.
+    ``is_unread``: imported and not reviewed; None: as the version before it.
     """
 
     note: str = ""

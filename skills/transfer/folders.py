@@ -88,8 +88,6 @@ class FolderFile:
 
 @dataclass(frozen=True)
 class _ExportedHead:
-    """The name and frontmatter of an exported SKILL.md."""
-
     name: str
     frontmatter: Mapping[str, JsonValue]
     entry: FileEntry
@@ -183,7 +181,6 @@ class SkillFolders:
     async def _sources(
         self, session: AsyncSession, cards: Sequence[CatalogCard], *, is_whole: bool = False
     ) -> list[_FolderSource]:
-        """The sources of folders; skills that were deleted meanwhile are left out."""
         if not cards:
             return []
         served = [(card.id, card.version) for card in cards]
@@ -243,7 +240,6 @@ async def _contents(session: AsyncSession, cards: Sequence[CatalogCard]) -> dict
 
 
 def _export_of(card: CatalogCard, skill: Skill, content: bytes) -> ExportSource:
-    """An export without files: only SKILL.md is rewritten."""
     fields = catalog_fields(skill, card.version, card.owner)
     return ExportSource(content, skill.slug, (), fields, is_offered=skill.enabled)
 

@@ -68,7 +68,6 @@ class IncomingSkill:
 
     @property
     def slug(self) -> str:
-        """Its preferred slug; empty if neither content nor folder give one."""
         slug = "" if self.validated is None else self.validated.parsed.slug
         return slug or slugify(self.packaged.folder_name or "")
 

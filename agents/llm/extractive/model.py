@@ -134,8 +134,6 @@ class _ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """The conversation as the offline model sees it."""
-
     question: str
     standalone: str
     command: re.Match[str] | None
@@ -354,7 +352,6 @@ def _abstained(queries: Iterable[str], count: int, wording: Wording) -> list[str
 
 
 def _passages(turn: _Turn) -> list[NumberedText]:
-    """All passages found in this turn, once each, best search first."""
     by_number = {p.number: p for result in turn.searches for p in result.passages or ()}
     return list(by_number.values())
 

@@ -194,8 +194,7 @@ def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
 
     Sentences are scored by the rarity of the question's terms, with discounts for terms in headings only and for lower
     passages, and chosen greedily for what they add; none if even the best is too far from the question. On 400
-    questions
-    each, a quote held the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
+    questions each, a quote held the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
     """
     terms = content_terms(question)
     candidates = _candidates(sources)
@@ -254,7 +253,6 @@ def _phrase(candidate: _Candidate, keys: Sequence[str]) -> float:
 
 
 def _choose(scored: Sequence[_Candidate], terms: Sequence[Term], weights: _Weights) -> list[_Candidate]:
-    """Greedily: the best candidate, then those that add terms or are nearly as good."""
     keys = {term.key for term in terms}
     total = weights.sum(keys) + 1e-9
     ordered = sorted(scored, key=lambda c: (-c.score, c.rank, c.position))

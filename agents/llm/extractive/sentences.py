@@ -53,8 +53,7 @@ def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[QuotableUni
     """The units of a passage that can stand alone, in order.
 
     Headings, rules, breadcrumbs and labels are dropped. A unit that ends with a colon is joined with the code or list
-    it
-    introduces, or dropped if nothing follows.
+    it introduces, or dropped if nothing follows.
     """
     headings = {_plain(heading) for heading in heading_path}
     units = list(_labelled(_units(text, headings), headings))
@@ -130,7 +129,6 @@ def _blocks(text: str) -> Iterator[tuple[UnitKind, list[str]]]:
 
 
 def _line_kind(line: str, following: str) -> UnitKind | None:
-    """The kind that a line outside code opens; None for a separator."""
     if not line.strip() or _RULE.match(line):
         return None
     if _HEADING.match(line) or _UNDERLINE.match(following):

@@ -74,7 +74,6 @@ async def _receive(
     limits: McpLimits,
     note: FaultNote,
 ) -> None:
-    """Read messages until the connection ends, and with it the session."""
     unasked = 0
     async with incoming:
         async for frame in connection:

@@ -147,7 +147,6 @@ def _credentials(scan: ScannedText) -> Iterator[Finding]:
 
 
 def _goes_out(scan: ScannedText, use: re.Pattern[str], step: Span) -> bool:
-    """Whether a step uses the network in this way, beyond the local machine."""
     for match in use.finditer(scan.text, *step):
         if not stays_here(scan, match.start()):
             return True
@@ -219,7 +218,6 @@ def stays_here(scan: ScannedText, place: int) -> bool:
 
 
 def _arguments(program: str, text: str) -> Iterator[str]:
-    """The address arguments of a command, without options and their values."""
     is_value = False
     for match in _WORD.finditer(text):
         word = match[0]

@@ -52,8 +52,7 @@ def check_comments(scan: ScannedText) -> Iterator[Finding]:
 def _comments(scan: ScannedText) -> Iterator[Span]:
     """The comments by CommonMark's rules.
 
-    In a paragraph, heading or table row only those that end in it; an unclosed HTML block hides all
-    that follows.
+    In a paragraph, heading or table row only those that end in it; an unclosed HTML block hides all that follows.
     """
     end_of_last = 0
     for (start, behind), is_html in _blocks(scan):
@@ -70,7 +69,6 @@ def _comments(scan: ScannedText) -> Iterator[Span]:
 
 
 def _blocks(scan: ScannedText) -> Iterator[tuple[Span, bool]]:
-    """Where comments may stand, and whether it is HTML: the frontmatter, then the text blocks."""
     outline = scan.draft.outline
     first = outline.first_line
     if first > 1:

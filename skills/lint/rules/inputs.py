@@ -47,7 +47,6 @@ def _finding(draft: SkillDraft, number: int, match: re.Match[str], vocabulary: V
 
 
 def _used(draft: SkillDraft) -> set[str]:
-    """Names in ``{{…}}`` or code marks outside the inputs' own section."""
     used: set[str] = set()
     for section in draft.sections:
         if section.key != "input_params":

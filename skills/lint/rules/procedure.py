@@ -42,7 +42,6 @@ def _gaps(draft: SkillDraft) -> Iterator[Finding]:
 
 
 def _renumber(draft: SkillDraft, numbered: list[NumberedStep]) -> tuple[TextEdit, ...]:
-    """The right number for each step; none if they are written in words."""
     edits: list[TextEdit] = []
     right = 0
     for at, step in enumerate(numbered):

@@ -93,7 +93,6 @@ def _siblings(draft: SkillDraft, siblings: Iterable[SiblingSkill], line: int) ->
 
 
 def _alike(words: frozenset[str], others: frozenset[str]) -> float:
-    """The share of words that two texts have in common; 0 for an empty text."""
     return len(words & others) / len(words | others) if words and others else 0.0
 
 

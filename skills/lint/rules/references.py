@@ -27,8 +27,6 @@ _SKILL_FILES = frozenset({"SKILL.md", "skill.md"})
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A relative link: the span of its target, its path, and the parts inside the folder."""
-
     span: Span
     path: str
     is_inside: bool
@@ -95,7 +93,6 @@ def _broken(scanned: ScannedText, link: _Link, paths: Mapping[str, str]) -> Find
 
 
 def _unused(scanned: ScannedText, files: Collection[str]) -> Iterator[Finding]:
-    """REF004 for each file whose path, name and folder are mentioned nowhere."""
     text = unquote(scanned.text)
     # Whoever names a folder names the one at the top as well, so that no other is looked for.
     tops = {path.partition("/")[0] for path in files if "/" in path}

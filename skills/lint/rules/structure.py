@@ -56,7 +56,6 @@ def _first_line(draft: SkillDraft) -> int:
 
 
 def _title_fix(draft: SkillDraft) -> tuple[TextEdit, ...]:
-    """Adds the ``#`` to a first line ``SKILL: name``."""
     line = _first_line(draft)
     if not name_behind_prefix(draft.source.line(line)):
         return ()
@@ -96,7 +95,6 @@ def _missing(draft: SkillDraft) -> Iterator[Finding]:
 
 
 def _description_fix(draft: SkillDraft, title: DraftSection | None) -> tuple[TextEdit, ...]:
-    """Makes text below the title the description by adding a heading."""
     paragraphs = [block for block in title.blocks if block.kind == "paragraph"] if title else []
     if not paragraphs or draft.of("description"):
         return ()
