@@ -119,7 +119,7 @@ RequestedCursor = Annotated[str, Depends(_cursor_given)]
 def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitable[PageRequest]]:
     """A dependency for list parameters (docs/reference/agentex-api.md, section 1.5).
 
-    the first sort field is the default.
+    the first sort field is default.
     """
     first_order = "desc" if descending else "asc"
 

@@ -266,8 +266,5 @@ def to_json(parsed: ParsedSkill) -> dict[str, Any]:
 
 
 async def from_json(stored: dict[str, Any]) -> ParsedSkill:
-    """The inverse of :func:`to_json`; missing newer fields get their defaults.
-
-    On a thread, because large ones would block the event loop.
-    """
+    """The inverse of :func:`to_json`, on a thread as large ones take long; missing newer fields get defaults."""
     return await asyncio.to_thread(_PARSED.validate_python, stored)

@@ -49,10 +49,7 @@ def is_placeholder(slug: str) -> bool:
 
 
 def slugify(name: str) -> str:
-    """The ASCII fold of a name: ``Résumé Review`` becomes ``resume-review``.
-
-    Reserved words are dropped and long names cut between words; may be empty.
-    """
+    """The ASCII fold of a name (``resume-review``), without reserved words, cut between words; may be empty."""
     folded = unicodedata.normalize("NFKC", name).casefold().translate(_LATIN)
     decomposed = unicodedata.normalize("NFKD", _APOSTROPHES.sub("", folded))
     bare = "".join(sign for sign in decomposed if not unicodedata.combining(sign))

@@ -140,9 +140,9 @@ async def _heir(session: AsyncSession, user: User, mode: DeletionMode) -> User |
 
 
 async def purge(database: Database) -> int:
-    """Erase the rest of deleted accounts in small transactions, and then their rows; returns how many rows.
+    """Erase deleted accounts in small transactions, except what is in use.
 
-    What is in use waits for the next round.
+    returns how many account rows were erased.
     """
     async with database.reading() as session:
         query = select(User.id).where(User.status == UserStatus.DELETED.value)

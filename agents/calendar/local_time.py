@@ -25,7 +25,7 @@ class UtcMoment:
 
 
 def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> UtcMoment:
-    """Read a local time of a zone, or a time with an offset, such as ``2026-03-17T09:00`` with ``Z`` behind it.
+    """Read a local time of a zone, or one with ``Z`` or an offset: ``2026-03-17T09:00``, optionally with seconds.
 
     ``instants`` accepts offsets that the zone does not have then. Models put ``Z`` behind local times, so theirs are
     refused. ``BadTime`` says what to do.
@@ -76,10 +76,7 @@ def to_utc(local: datetime, zone: ZoneInfo) -> UtcMoment:
 
 
 def day_start(day: date, zone: ZoneInfo) -> datetime:
-    """The first moment of a day in a zone, in UTC.
-
-    not midnight if clocks skip that. ``BadTime`` if there is no such day.
-    """
+    """The first moment of a day in a zone, in UTC: not midnight if clocks skip that; some days don't exist."""
     midnight = datetime.combine(day, time(), tzinfo=zone)
     first = midnight.astimezone(UTC)
     if first.astimezone(zone).date() != day:

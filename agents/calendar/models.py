@@ -40,10 +40,7 @@ class CalendarEvent(Table, table=True):
 
 
 class CalendarCall(Table, table=True):
-    """An executed tool call, so that a repetition changes nothing and gets the same result.
-
-    ``call_key`` hashes the call's id and arguments, since endpoints reuse ids.
-    """
+    """An executed tool call (hash of id and arguments, since endpoints reuse ids), to make repetitions idempotent."""
 
     run_id: str = Field(primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH)
     call_key: str = Field(primary_key=True, max_length=64)

@@ -56,10 +56,7 @@ def new_span(times: TimeInput) -> TimeSpan:
 
 
 def changed_span(row: CalendarEvent, times: TimeInput) -> TimeSpan | None:
-    """The new span of an event; None if no times are given.
-
-    A new start moves the event and keeps its length. A zone alone changes nothing.
-    """
+    """The new span of an event, if times are given: a new start keeps its length, a zone alone changes nothing."""
     all_day = row.all_day if times.all_day is None else times.all_day
     if all_day != row.all_day and not times.start:
         raise InvalidRequest("start", "Say the new start, too, when all_day changes")

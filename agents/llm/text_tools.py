@@ -165,10 +165,7 @@ class _Arguments:
 
 
 class TextCallParser:
-    """Incremental parser of text and calls; holds back only a possible start of a call.
-
-    ``fault`` tells the model why a call can't be read, or is empty.
-    """
+    """Incremental parser of text and calls; ``fault`` tells the model why a call can't be read."""
 
     def __init__(self) -> None:
         self.calls: list[ToolCall] = []
@@ -203,10 +200,7 @@ class TextCallParser:
         return text
 
     def close(self, finish_reason: FinishReason) -> str:
-        """The text that was held back.
-
-        After ``length`` an open call is kept, to be refused like any call with cut arguments.
-        """
+        """The text held back; after ``length`` an open call is kept, to be refused like any cut call."""
         self._ended = finish_reason
         if self.fault:
             return ""

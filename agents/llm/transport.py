@@ -58,10 +58,7 @@ _JITTER = random.SystemRandom()
 
 
 class PayloadReader(ABC):
-    """Reader of one turn's stream; subclasses interpret one JSON object of their protocol.
-
-    ``failure`` says why reading stopped before the end.
-    """
+    """Reader of one turn's stream of JSON objects; ``failure`` says why it stopped before the end."""
 
     def __init__(self) -> None:
         self.finish_reason: FinishReason | None = None

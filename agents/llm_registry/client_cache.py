@@ -38,10 +38,7 @@ def build_endpoint(row: RegisteredModel) -> ModelEndpoint:
 
 
 class ModelClientCache:
-    """One client for each registered model, until its row changes.
-
-    A client remembers what it learned of its endpoint; all share one HTTP client.
-    """
+    """One client for each registered model until its row changes, since it learns from its endpoint."""
 
     def __init__(self, keys: Vault, client: httpx.AsyncClient) -> None:
         self._keys = keys

@@ -52,10 +52,7 @@ class RegisteredModel(Table, table=True):
 
 
 class ModelUsage(Table, table=True):
-    """Tokens of one person on one model and day (UTC); kept when their sessions are deleted.
-
-    ``model`` is the name at the endpoint. ``cost`` is null without a price.
-    """
+    """Tokens of a person on a model (name at the endpoint) and day (UTC), kept without sessions; cost needs a price."""
 
     day: date = Field(primary_key=True)
     user_id: str = Field(primary_key=True, max_length=ID_LENGTH)

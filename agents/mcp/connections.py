@@ -79,10 +79,7 @@ async def read_lists(
 async def fit_quota(
     session: AsyncSession, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
 ) -> tuple[McpTool, ...]:
-    """The first tools of a server that fit the owner's quota over all servers.
-
-    The session must hold the owner's lock.
-    """
+    """The first tools of a server that fit the owner's quota over all servers; needs the owner's lock."""
     query = (
         select(func.sum(McpConnection.tool_count), func.sum(func.length(_STORED)))
         .select_from(McpToolList)

@@ -19,10 +19,7 @@ _SWEEP_SECONDS = 30
 
 @dataclass(slots=True)
 class _PoolEntry:
-    """State of one connection, locked while it opens, so that waiters share one attempt.
-
-    ``open_again`` is the end of the pause after failures (loop time).
-    """
+    """State of one connection, locked while it opens; ``open_again`` ends a pause (loop time)."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     session: "McpSession | None" = None

@@ -145,10 +145,7 @@ class McpService:
         }
 
     async def call(self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]) -> McpResult:
-        """Call a tool, without retries: a failed call may have taken effect.
-
-        ``McpRefusal`` is the server's own error.
-        """
+        """Call a tool, without retries: a failed call may have taken effect, except after ``McpRefusal``."""
         if not row.enabled:
             raise McpSwitchedOff
         target = self._target(row)

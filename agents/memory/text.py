@@ -26,10 +26,7 @@ _KEPT = frozenset("\n\t\u200c\u200d")
 
 
 def clean(text: str, *, field: str = "text") -> str:
-    """The text without surrounding white space and invisible characters.
-
-    Control and bidirectional characters could show a reader something else than a model reads.
-    """
+    """The text without surrounding white space and invisible characters, which could hide what a model reads."""
     cleaned = "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in _INVISIBLE).strip()
     if not 0 < len(cleaned) <= MAX_CHARACTERS:
         raise InvalidRequest(field, f"Use 1 to {MAX_CHARACTERS} characters")

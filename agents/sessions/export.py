@@ -151,10 +151,7 @@ def _moment(moment: datetime) -> str:
 
 
 async def message_batches(database: Database, session_key: str) -> AsyncGenerator[Sequence[ChatMessage]]:
-    """The current messages of a session, oldest first; later ones are left out.
-
-    No transaction stays open between batches: readers may be slow.
-    """
+    """The current messages of a session, oldest first, without an open transaction: readers may be slow."""
     async with database.reading() as session:
         newest = select(func.max(ChatMessage.position)).where(ChatMessage.session_id == session_key)
         last = (await session.exec(newest)).one() or 0

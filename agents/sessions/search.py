@@ -29,10 +29,7 @@ class MessageMatch:
 
 @dataclass(frozen=True)
 class SessionSearchResult:
-    """One page of sessions with the words, and how many there are in all.
-
-    ``matches`` are by ``ChatSession.id``; none if only the title has the words.
-    """
+    """One page of sessions with the words; ``matches`` by ``ChatSession.id`` lack those found by title only."""
 
     rows: Sequence[ChatSession]
     total: int

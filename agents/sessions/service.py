@@ -128,10 +128,7 @@ async def update(
 
 
 async def delete(work: UnitOfWork, row: ChatSession) -> None:
-    """Delete a session with its messages, runs, events, recorded retrievals and images.
-
-    ``ThreadBusy`` while a run is active.
-    """
+    """Delete a session with its messages, runs, events, retrievals and images, unless a run is active."""
     runs = select(AgentRun.id).where(AgentRun.session_id == row.id)
     await retrieval_log.delete_of_runs(work, runs)
     # Decided by the row itself: a run may have begun since it was read.

@@ -120,10 +120,7 @@ class SkillComparison:
         self._pairs: dict[int, list[ComparedPair]] = {}
 
     def run(self, queries: Sequence[str], runs: int) -> AsyncGenerator[int]:
-        """Ask each request ``runs`` times and judge the answers.
-
-        yields how many pairs are judged, see ``run_concurrently``.
-        """
+        """Ask each request ``runs`` times and judge the answers; yields how many pairs are judged."""
         self._pairs = {place: [] for place in range(len(queries))}
         trials = [partial(self._try, place, query) for place, query in enumerate(queries) for _ in range(runs)]
         return run_concurrently(trials)

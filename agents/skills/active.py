@@ -106,10 +106,7 @@ class OfferedSkill:
 
 @dataclass(frozen=True, slots=True)
 class ActiveSkill:
-    """A skill that the run has loaded; ``tools`` None is no restriction, ``stages`` are a strict skill's steps.
-
-    ``chosen``: by a person, not by the model.
-    """
+    """A loaded skill: ``tools`` None is no restriction, ``stages`` are strict steps, ``chosen`` is by a person."""
 
     key: str
     ref: SkillVersionRef
@@ -126,10 +123,7 @@ _ACTIVE = TypeAdapter(ActiveSkill)
 
 @dataclass(slots=True)
 class LoadedSkill:
-    """An active skill with its loading call and result, and evidence for each step done, from 1.
-
-    ``is_unread``: the model has yet to read the last result.
-    """
+    """An active skill with evidence for each step done, from 1; ``is_unread``: the model has yet to read it."""
 
     skill: ActiveSkill
     call: ToolCall

@@ -34,10 +34,7 @@ _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
 class ImpressionCounter:
-    """Counts skills in prompt indexes in memory and writes the counts in the background.
-
-    Statistics only: a killed process loses what it has not written.
-    """
+    """Counts skills in prompt indexes, written in the background; a killed process loses some counts."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

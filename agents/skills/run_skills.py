@@ -204,10 +204,7 @@ class RunSkills:
         await self.loader.record_denial([skill.ref for skill in self.restricting], tool)
 
     def with_active_skills(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-        """The messages with every active skill, added behind the last question if absent.
-
-        Skill texts are tool results, never above the system message.
-        """
+        """The messages with active skills as tool results behind the last question, never in the system message."""
         present = {call.id for message in messages for call in message.tool_calls}
         missing = [loaded for loaded in self._loaded.values() if loaded.call.id not in present]
         last = max((place for place, message in enumerate(messages) if message.role == "user"), default=None)

@@ -67,13 +67,7 @@ class AttachmentAnswer(ResponseModel):
 
 
 class ImageResponse(RangeFileResponse):
-    """An image as a file, which no browser takes for anything else.
-
-    Args:
-        path: its bytes.
-        row: whose type the headers tell.
-        exit_stack: closed when the answer is over.
-    """
+    """An image as a file, which no browser takes for anything else; ``exit_stack`` is closed after the answer."""
 
     def __init__(self, path: Path, row: Attachment, exit_stack: AsyncExitStack) -> None:
         super().__init__(

@@ -33,11 +33,7 @@ def file_responses(description: str, *media_types: str) -> dict[int | str, dict[
 
 
 class RangeFileResponse(FileResponse):
-    """A file of which parts can be asked for (``Range``).
-
-    Attributes:
-        exit_stack: closed when the answer is over.
-    """
+    """A file that serves ranges; ``exit_stack`` is closed after the answer."""
 
     exit_stack: AsyncExitStack
 

@@ -1,8 +1,4 @@
-"""Validation errors in a caller's terms.
-
-pydantic names validators and branches of unions, which are not part of a request; errors here name fields of the
-request, present or missing.
-"""
+"""Validation errors in terms of the request, instead of pydantic's validators and branches of unions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

@@ -28,10 +28,7 @@ View = Depends(requires(Permission.KB_VIEW))
 class StoredFileResponse(RangeFileResponse):
     """A stored file as a download that no browser runs or shows as a page of this site.
 
-    Args:
-        file: opened, so that its bytes are there until the end though it be deleted meanwhile.
-        document: whose name, type and checksum the headers tell.
-        exit_stack: closed when the answer is over.
+    It is open, so that its bytes outlive a deletion; ``exit_stack`` is closed after the answer.
     """
 
     def __init__(self, file: IO[bytes], document: Document, exit_stack: AsyncExitStack) -> None:

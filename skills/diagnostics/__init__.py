@@ -46,10 +46,7 @@ class Finding:
 
 
 def diagnose(findings: Iterable[Finding], spelling: SkillFormat) -> tuple[Diagnostic, ...]:
-    """Findings as diagnostics, in file order.
-
-    At most ``MOST_OF_A_KIND`` of each code; the last one's message says how many more there are.
-    """
+    """Findings as diagnostics in file order, at most ``MOST_OF_A_KIND`` of each code; the last one counts the rest."""
     counts: dict[str, int] = {}
     reported: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: (finding.line, finding.column, finding.code)):

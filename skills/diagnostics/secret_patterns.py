@@ -108,10 +108,7 @@ class Secret:
 
 
 def find_secrets(text: str) -> Iterator[Secret]:
-    """The secrets in a text, in linear time.
-
-    Placeholders are left out: those that say so, repeat one letter or count up.
-    """
+    """The secrets in a text, in linear time, without placeholders (that say so, repeat one letter or count up)."""
     for form in _FORMS:
         for match in find_anchored(form.pattern, text, form.anchors, text):
             if not _is_placeholder(match[0], _LEAST_ENTROPY):

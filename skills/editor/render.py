@@ -94,10 +94,7 @@ def _completed_example(example: Example, chinese: bool) -> Example:
 
 
 def section_body(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401 - of any field
-    """The text below a section's heading: the plainest form that reads back as the value.
-
-    If no form reads back, the plainest one. No blank lines around; empty for an empty value.
-    """
+    """The text below a section's heading: the plainest form that reads back as the value, if any does."""
     expected = complete_value(key, value, chinese=chinese)
     forms = list(_WRITERS[key](expected, chinese))
     if len(forms) > 1:

@@ -14,10 +14,7 @@ class SiblingSkill:
 
 @dataclass(frozen=True, slots=True)
 class LintContext:
-    """The known surroundings of a file.
-
-    rules do not judge by what is unknown. ``files`` are paths within ``folder``.
-    """
+    """Known surroundings of a file, with paths within its ``folder``; rules ignore what is unknown."""
 
     known_tools: Collection[str] | None = None
     folder: str | None = None

@@ -14,10 +14,7 @@ Linter = Callable[[bytes], SkillReport]
 
 
 def lint(content: bytes, context: LintContext = NO_CONTEXT) -> SkillReport:
-    """Parse and lint a SKILL file; never raises, in time linear in its size (docs/skills.md).
-
-    There is no model if the bytes are too large or no text.
-    """
+    """Parse and lint a SKILL file in linear time, never raising; too large and non-text files have no model."""
     return lint_draft(parse(content), context)
 
 

@@ -22,10 +22,7 @@ _TO_BLANKS = str.maketrans("*_`>~#\n\t", "        ")
 
 @dataclass(frozen=True)
 class ScannedText:
-    """Texts of equal length: an offset means the same in each.
-
-    ``prose`` has blanks in place of code; ``flat`` is one line, with blanks in place of markdown's marks.
-    """
+    """Texts of equal length; ``prose`` blanks code, ``flat`` is one line and blanks markdown's marks."""
 
     draft: SkillDraft
     text: str

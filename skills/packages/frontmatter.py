@@ -35,7 +35,7 @@ _UNRESTRICTED = frozenset({"Bash", "Bash(*)", "Bash(:*)", "*"})
 
 @dataclass(frozen=True)
 class CatalogFields:
-    """Catalogue fields of an exported skill; an empty title means the content's, and e-mail addresses are no owners.
+    """Catalogue fields of an exported skill; an empty title means the content's, and an e-mail address is no owner name.
 
     ``tool_names`` are names of our tools elsewhere (``mcp__<server>__<tool>``); others only go to ``compatibility``.
     """
@@ -52,10 +52,7 @@ Fields = dict[str, str | dict[str, str]]
 
 
 def native_fields(parsed: ParsedSkill, slug: str, catalog: CatalogFields) -> Fields:
-    """The non-empty fields of a native skill in the standard's order.
-
-    They never contain ids, e-mail addresses or change notes.
-    """
+    """The non-empty fields of a native skill in the standard's order; never ids, e-mail addresses or change notes."""
     license_name = parsed.metadata.get("license", "")
     fields: Fields = {
         "name": slug,

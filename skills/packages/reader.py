@@ -75,10 +75,7 @@ def read_package(content: bytes, filename: str, limits: PackageLimits = DEFAULT_
 
 
 def unwrap_own_export(content: bytes) -> bytes | None:
-    """The native content behind the frontmatter of our own export, if the bytes are one.
-
-    Such frontmatter names our format and the hash of the bytes behind it.
-    """
+    """The native content behind the frontmatter of our own export, which names our format and that content's hash."""
     head = _FRONTMATTER.match(content, 0, _LONGEST_FRONTMATTER)
     if head is None or _OUR_FORMAT.search(head[1]) is None:
         return None

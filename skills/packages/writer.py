@@ -86,10 +86,7 @@ def export_package(
 def export_packages(
     sources: Sequence[ExportSource], profile: ExportProfile = ExportProfile.PORTABLE
 ) -> ExportedPackages:
-    """Several skills as one archive, each in its own folder.
-
-    The later of two skills with the same name gets a number and is renamed in its SKILL.md.
-    """
+    """Several skills as one archive, each in its own folder; a repeated name gets a number, also in its SKILL.md."""
     files: list[SkillFile] = []
     outcomes: list[str | PackageProblem] = []
     taken_names: set[str] = set()

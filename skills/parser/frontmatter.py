@@ -22,10 +22,7 @@ _FIELD = re.compile(r"[ \t]|#[^ #]?.*:|[\w-]+[ \t]*:|- |$")
 
 @dataclass(frozen=True)
 class Frontmatter:
-    """The YAML at the head of a file; without entries if it is unreadable.
-
-    ``end_line`` is the closing ``---``, or the last line taken for YAML if none closes it.
-    """
+    """The YAML at the head of a file, up to the last line taken for YAML; no entries if it is unreadable."""
 
     start_line: int
     end_line: int
@@ -42,10 +39,7 @@ class Frontmatter:
 
 
 def read(source: SkillSource, findings: list[Finding]) -> Frontmatter | None:
-    """The frontmatter of a file, ``None`` without one; notes SK010, SK011, SK012, SK016 and SK017.
-
-    Blank lines before it are accepted.
-    """
+    """The frontmatter of a file, perhaps behind blank lines; notes SK010, SK011, SK012, SK016 and SK017."""
     start = next((at for at, line in enumerate(source.lines, start=1) if line.strip()), 0)
     if not start or not _FENCE.match(source.line(start)):
         return None

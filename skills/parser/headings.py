@@ -202,10 +202,7 @@ def _by_prefix(name: str) -> Iterator[HeadingMatch]:
 
 
 def suggest(heading: str) -> str | None:
-    """The known heading that an unknown, lower-case one nearly is, or ``None``.
-
-    Compared word by word: “common mistakes” is not “common issues”.
-    """
+    """The known heading that a lower-case one nearly is, word by word: “common mistakes” is not “common issues”."""
     name = canonical(heading)
     nearest = _VOCABULARY.nearest(name)
     words = zip(name.split(), nearest.split(), strict=False) if nearest else ()

@@ -189,10 +189,7 @@ def read_item(item: ListItem, source: SkillSource, findings: list[Finding]) -> W
 
 
 def _closing(text: str, start: int) -> int:
-    """The position where the bracket at ``start`` closes, else the text's end.
-
-    Brackets in code marks and quotes do not count, unless a mark is left open.
-    """
+    """The end of the bracket at ``start``, else of the text; brackets in closed code marks and quotes do not count."""
     for marks in ('`"', ""):
         if (end := _closing_outside(text, start, marks)) >= 0:
             return end

@@ -40,10 +40,7 @@ class _Parts:
 
 
 def parse(content: bytes) -> SkillDraft | Finding:
-    """Parse a SKILL file; never raises, in time linear in its size (docs/skills.md).
-
-    Without a draft, the reason is SK015 or SK052.
-    """
+    """Parse a SKILL file in linear time, never raising (docs/skills.md); else the reason is SK015 or SK052."""
     source = sources.read(content)
     return source if isinstance(source, Finding) else assemble(source)
 
@@ -76,10 +73,7 @@ def assemble(source: SkillSource) -> SkillDraft:
 
 
 def _of_free_headings(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Findings without advice on headings, which the open standard leaves to the author.
-
-    Typos are reported, but without a fix.
-    """
+    """Findings without advice on headings, left to the author by the open standard; typos have no fix."""
     for finding in findings:
         if finding.code == "SK020" and finding.variant:
             yield replace(finding, edits=())
@@ -139,10 +133,7 @@ def _slug(head: Frontmatter | None, pairs: dict[str, str], name: str) -> str:
 
 
 def _description(parts: _Parts) -> tuple[str, int]:
-    """The description and its line.
-
-    In a free document the frontmatter's wins over the section's, which an export has joined with the triggers.
-    """
+    """The description and its line; a free document's frontmatter wins over the section, which has the triggers too."""
     description_sections = parts.of("description")
     text = "\n\n".join(filter(None, (section_text(section, parts.source) for section in description_sections)))
     section = (text, description_sections[0].section.start_line if description_sections else 0)

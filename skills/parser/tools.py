@@ -49,10 +49,7 @@ def base_name(tool: str) -> str:
 
 
 class AllowedTools:
-    """The tools that a skill allows, ``Tool(pattern)`` included.
-
-    a trailing ``*`` allows every name with that prefix.
-    """
+    """The tools that a skill allows; ``Tool(pattern)`` limits arguments, a trailing ``*`` allows a prefix."""
 
     def __init__(self, tools: Sequence[str]) -> None:
         names = {base_name(tool) for tool in tools}

@@ -54,9 +54,9 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class RankedSkill:
-    """How well a skill fits a request: scores from 0 to 1; ``closeness`` is None without an encoder.
+    """How well a skill fits: scores from 0 to 1, ``closeness`` only with an encoder.
 
-    ``is_chosen``: it would be used, as ``CHOSEN_FROM`` and ``CLOSE_TO_BEST`` are reached.
+    ``is_chosen``: it would be used.
     """
 
     card: SkillCard

@@ -18,10 +18,7 @@ class TriggerCase:
 
 @dataclass(frozen=True)
 class Starter:
-    """A starter in one language (``en`` or ``zh``) with sample requests.
-
-    all languages share its key, the folder's name.
-    """
+    """A starter in one language (``en`` or ``zh``); all languages share its key, the folder's name."""
 
     key: str
     language: str

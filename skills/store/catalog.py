@@ -26,10 +26,7 @@ _LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogCard(SkillCard):
-    """A card of the version that the reader is served.
-
-    the slug is unique among its owner's, ``sha`` is of the content.
-    """
+    """A card of the version that the reader is served; slugs are unique per owner, ``sha`` is of the content."""
 
     id: str
     owner: str
@@ -83,10 +80,7 @@ async def list_readable(session: AsyncSession, reader: Viewer) -> list[CatalogCa
 
 
 async def open_skill(session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None = None) -> OpenedSkill:
-    """Load a skill for an agent by id, ``slug`` (the reader's own first) or ``owner/slug``.
-
-    None: the version they are served.
-    """
+    """Load a skill by id, ``slug`` (the reader's own first) or ``owner/slug``; None: the version they are served."""
     row = await _load_one_usable(session, reader, id_or_slug, version)
     parsed = await schema.from_json(row.version.parsed)
     return OpenedSkill(_card(row), parsed, parsed.body, tuple(list_files(row.version)))

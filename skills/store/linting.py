@@ -33,10 +33,7 @@ class SkillLinter:
     async def read_context(
         self, session: AsyncSession, *, version: SkillVersion | None = None, skill_id: str | None = None
     ) -> LintContext:
-        """The context in which contents are linted.
-
-        Links are checked against the files of ``version``, if any; ``skill_id`` is not compared with itself.
-        """
+        """The context of contents: link targets are the files of ``version``, and siblings exclude ``skill_id``."""
         files = None
         if version is not None:
             files = ("SKILL.md", *(file.path for file in catalog.list_files(version)))

@@ -39,10 +39,7 @@ class SkillContext:
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of a new skill.
-
-    ``trusted``: its owner has read it; ``preferred_slug`` gets a number if it is taken.
-    """
+    """The origin of a new skill; ``trusted``: read by its owner; ``preferred_slug`` gets a number if taken."""
 
     kind: SkillOrigin = SkillOrigin.WRITTEN
     trusted: bool = True

@@ -23,10 +23,7 @@ class SkillCard:
 
 
 def make_card(parsed: ParsedSkill, slug: str | None = None) -> SkillCard:
-    """The card of a parsed skill, under the catalogue's slug if that differs from the file's.
-
-    Triggers derived from the description are left out.
-    """
+    """The card of a parsed skill under the catalogue's slug, without triggers derived from the description."""
     triggers = () if parsed.triggers_derived else parsed.trigger_conditions
     return SkillCard(slug or parsed.slug, parsed.name, parsed.description, triggers, parsed.not_for)
 

@@ -140,10 +140,7 @@ async def _add_blobs(session: AsyncSession, skill_id: str, validated: ValidatedS
 
 
 async def check_quota(session: AsyncSession, principal: Principal, skill: Skill, limits: SkillLimits) -> None:
-    """Check that the locked owner's limit holds after the writes; else the transaction must not be committed.
-
-    Only the owner is told the sizes.
-    """
+    """Check the locked owner's limit after the writes, else don't commit; only the owner is told the sizes."""
     await session.flush()
     used = await used_bytes(session, skill.owner_id)
     if used > limits.bytes and principal.user_id != skill.owner_id:

@@ -109,10 +109,7 @@ def check_hidden_characters(scan: ScannedText) -> Iterator[Finding]:
 
 
 def decode(run: str) -> str:
-    """The text of a run of hidden characters; empty if it has none.
-
-    ASCII as tags, or UTF-8 bytes as variation selectors.
-    """
+    """The text of hidden characters: ASCII as tags, or UTF-8 bytes as variation selectors; may be empty."""
     places = [ord(sign) for sign in run]
     if any(_TAGS[0] <= place <= _TAGS[1] for place in places):
         letters = (place - _TAGS[0] for place in places if _TAGS[0] <= place <= _TAGS[1])

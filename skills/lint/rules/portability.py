@@ -126,10 +126,7 @@ def _moved(draft: SkillDraft, frontmatter: Frontmatter, unknown: list[YamlField]
 
 
 def metadata_pairs(frontmatter: Frontmatter) -> dict[str, str]:
-    """The metadata with all values as texts, and the fields unknown to the standard.
-
-    A field whose key is in the metadata with another value gets a number behind its name.
-    """
+    """The metadata as texts, and unknown fields, which get a numbered key if theirs has another value there."""
     old = frontmatter.entry("metadata")
     pairs = {entry.key: value_text(entry.value) for entry in old.value.entries} if old else {}
     if old is not None and old.value.kind != "map" and value_text(old.value):
