@@ -117,10 +117,7 @@ RequestedCursor = Annotated[str, Depends(_cursor_given)]
 
 
 def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitable[PageRequest]]:
-    """A dependency for list parameters (docs/reference/agentex-api.md, section 1.5).
-
-    the first sort field is default.
-    """
+    """Parameters of a list (docs/reference/agentex-api.md, section 1.5), sorted by the first field by default."""
     first_order = "desc" if descending else "asc"
 
     async def read(

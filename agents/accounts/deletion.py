@@ -140,10 +140,7 @@ async def _heir(session: AsyncSession, user: User, mode: DeletionMode) -> User |
 
 
 async def purge(database: Database) -> int:
-    """Erase deleted accounts in small transactions, except what is in use.
-
-    returns how many account rows were erased.
-    """
+    """Erase deleted accounts in small transactions, except what is in use; returns how many rows of accounts."""
     async with database.reading() as session:
         query = select(User.id).where(User.status == UserStatus.DELETED.value)
         deleted_ids = (await session.exec(query)).all()

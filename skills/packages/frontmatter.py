@@ -35,7 +35,7 @@ _UNRESTRICTED = frozenset({"Bash", "Bash(*)", "Bash(:*)", "*"})
 
 @dataclass(frozen=True)
 class CatalogFields:
-    """Catalogue fields of an exported skill; an empty title means the content's, and an e-mail address is no owner name.
+    """Catalogue fields of an exported skill; an empty title means the content's. E-mail addresses are not exported.
 
     ``tool_names`` are names of our tools elsewhere (``mcp__<server>__<tool>``); others only go to ``compatibility``.
     """

@@ -138,10 +138,7 @@ class SkillFolders:
         return _split_path(folder, segments)
 
     async def read(self, reader: Viewer, segments: Sequence[str]) -> FolderFile:
-        """A listed file of a folder, by segments as in :meth:`find`.
-
-        Reading its SKILL.md counts as loading the skill.
-        """
+        """A listed file of a folder, by segments as in :meth:`find`; reading its SKILL.md counts as loading."""
         if list(segments[-1:]) == [SKILL_FILE]:
             return await self._read_skill(reader, segments)
         folder, path = await self.find(reader, segments)

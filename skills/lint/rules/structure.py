@@ -140,7 +140,7 @@ def _open_fences(draft: SkillDraft) -> Iterator[Finding]:
 def _close(draft: SkillDraft, start: int, end: int, fence: str) -> tuple[TextEdit, ...]:
     """Closes the block before the first known heading inside it, else at the end.
 
-    quotes a heading before another fence.
+    A heading before another fence is quoted with it.
     """
     lines = range(start + 1, end + 1)
     last_fence = max((at for at in lines if _FENCE.match(draft.source.line(at))), default=start)
