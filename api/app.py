@@ -62,8 +62,7 @@ def create_app(settings: Settings) -> FastAPI:
 def _open_to_pages(app: FastAPI, origins: Sequence[str]) -> None:
     """Let pages of these origins call the API; without any, browsers refuse all but our own.
 
-    Never with cookies: the only one ties a sign-in to its browser, and a credential is sent by
-    who has it.
+    Never with cookies: the only one ties a sign-in to its browser, and clients send credentials themselves.
     """
     app.add_middleware(
         CORSMiddleware,

@@ -119,13 +119,7 @@ class AppContext:
 
 @dataclass(frozen=True)
 class HttpClients:
-    """The HTTP clients of the process.
-
-    Args:
-        own: for endpoints that the operator configured.
-        guarded: for endpoints that users name.
-        guard: decides where ``guarded`` may connect to.
-    """
+    """HTTP clients: ``own`` for the operator's endpoints, ``guarded`` for users', limited by ``guard``."""
 
     own: httpx.AsyncClient
     guarded: httpx.AsyncClient
@@ -133,7 +127,7 @@ class HttpClients:
 
 
 async def create_context(settings: Settings, clients: HttpClients, keys: SigningKeys) -> AppContext:
-    """Create all objects; closing them is the caller's."""
+    """Create all objects; the caller closes them."""
     database, redis = open_database(settings), open_redis(settings)
     live = LiveSettings(database, settings)
     knowledge = _knowledge(settings, database, clients)

@@ -53,11 +53,7 @@ Security = Annotated[SecurityServices, Depends(_security)]
 
 
 async def get_principal(request: Request) -> Principal:
-    """The caller, as the authentication middleware found it.
-
-    Raises:
-        NotAuthenticated: the route is open and nobody said who they are.
-    """
+    """The caller, as the authentication middleware found it; refused on an open route without credentials."""
     principal = getattr(request.state, "principal", None)
     if not isinstance(principal, Principal):
         raise NotAuthenticated
@@ -82,11 +78,6 @@ class Requires:
     permission: Permission
 
     async def __call__(self, principal: CurrentPrincipal) -> Principal:
-        """Let the caller in.
-
-        Raises:
-            PermissionDenied: the caller lacks the permission.
-        """
         principal.require(self.permission)
         return principal
 
@@ -118,7 +109,7 @@ async def _cursor_given(
     after: Annotated[Text, Query(description=f"{_AFTER}.")] = "",
     last_event_id: Annotated[str, Header(description=f"{_AFTER}; wins over `after`.")] = "",
 ) -> str:
-    """The place to go on from, empty for none; what an ``EventSource`` sends by itself wins."""
+    """The cursor to resume from, empty for none; an ``EventSource``'s own header wins."""
     return last_event_id or after
 
 
@@ -126,11 +117,7 @@ RequestedCursor = Annotated[str, Depends(_cursor_given)]
 
 
 def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitable[PageRequest]]:
-    """A dependency for list parameters (docs/reference/agentex-api.md, section 1.5).
-
-    Args:
-        sort_fields: fields that the list can be sorted by, the default first.
-    """
+    """Parameters of a list (docs/reference/agentex-api.md, section 1.5), sorted by the first field by default."""
     first_order = "desc" if descending else "asc"
 
     async def read(

@@ -36,9 +36,7 @@ _FORGET_SECONDS = 3600
 async def open_context(settings: Settings) -> AsyncGenerator[AppContext]:
     """Open all connections, and close them at the end.
 
-    Raises:
-        DatabaseUnavailable: without the database there is no API.
-        SecretKeyMismatchError: the database belongs to another secret key.
+    ``SecretKeyMismatchError`` for another installation's database.
     """
     # Each closing call is reached whatever another one raises; the last opened is closed first.
     async with AsyncExitStack() as stack:

@@ -27,7 +27,7 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
-    """The metrics of one application; labels hold routes, methods, states, never what people send."""
+    """The metrics of one application; labels hold routes, methods and states, never user input."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -64,15 +64,10 @@ class Metrics:
         return Gauge(f"agentex_{name}", text, [label], registry=self._registry)
 
     def observe(self, scope: Scope) -> "Observation":
-        """Begin to watch a request."""
         return Observation(scope, self._requests, self._seconds, self._streams)
 
     def render(self, figures: SystemStats | None) -> bytes:
-        """The text that Prometheus reads.
-
-        Args:
-            figures: None where they can't be counted now; then those before are not shown either.
-        """
+        """The text for Prometheus; without ``figures`` no outdated ones are shown."""
         self._up.set(figures is not None)
         self._fill(self._documents, figures.documents if figures else {})
         self._fill(self._runs, figures.runs if figures else {})
@@ -90,19 +85,13 @@ class Metrics:
 
 
 class MetricsMiddleware:
-    """Watches each request; the outermost middleware, so that nothing is missed.
-
-    Args:
-        app: the next one in line.
-        metrics: what is watched is counted there.
-    """
+    """Watches each request; the outermost middleware, so that nothing is missed."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -120,7 +109,7 @@ class MetricsMiddleware:
 
 
 def scrape_principal(scope: Scope, headers: Headers, settings: Settings) -> Principal | None:
-    """Whoever has the scrape token, which opens this one path; None for all others."""
+    """The holder of the scrape token, which opens this one path; None for others."""
     token, authorization = settings.metrics_token, headers.get("authorization", "")
     if token is None or scope["path"] != PATH:
         return None
@@ -142,7 +131,6 @@ class Observation:
         self._is_stream = False
 
     def begins(self, message: Message) -> None:
-        """Its answer begins."""
         route = getattr(self._scope.get("route"), "path_format", _UNROUTED)
         method = self._scope["method"]
         method = method if method in _METHODS else _OTHER
@@ -154,11 +142,9 @@ class Observation:
             self._streams.inc()
 
     def ends(self) -> None:
-        """Its answer is over, or nobody reads it any more."""
         if self._is_stream:
             self._streams.dec()
 
 
 def _number(value: object) -> float:
-    """A count, or how many a list names."""
     return float(len(cast(list[str], value))) if isinstance(value, list) else float(str(value))

@@ -87,7 +87,6 @@ class RequestContextMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -132,7 +131,6 @@ class _HeaderWriter:
         self._send = send
 
     async def send(self, message: Message) -> None:
-        """Pass a message on."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
@@ -151,8 +149,7 @@ class _HeaderWriter:
 class AuthenticationMiddleware:
     """Denies by default: only listed routes are open, and no body is read before.
 
-    Args:
-        context: returns the context once the application has started.
+    ``context`` returns the context once the application has started.
     """
 
     def __init__(self, app: ASGIApp, context: Callable[[], AppContext]) -> None:
@@ -160,7 +157,6 @@ class AuthenticationMiddleware:
         self._context = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] != "http" or scope["path"] in _PROBES:
             await self._app(scope, receive, send)
             return
@@ -184,7 +180,6 @@ class AuthenticationMiddleware:
             await self._app(scope, receive, send)
 
     async def _admitted(self, scope: Scope, headers: Headers) -> Principal | None:
-        """The caller, None for open paths; charges the request to the caller's rate limit."""
         context = self._context()
         if is_open(scope["path"]):
             await context.security.limits.admit_stranger(scope)
@@ -202,14 +197,7 @@ class AuthenticationMiddleware:
 
 
 async def authenticate(database: Database, security: SecurityServices, headers: Headers) -> Principal:
-    """Authenticate by ``Authorization: Bearer`` (token or key) or ``X-API-Key``.
-
-    Raises:
-        NotAuthenticated: no credential, or one of an unknown scheme.
-        InvalidToken: a credential that is not valid.
-        TokenExpired: a token past its end.
-        AccountDisabled: its account is switched off.
-    """
+    """Authenticate by ``Authorization: Bearer`` (token or key) or ``X-API-Key``."""
     scheme, _, value = headers.get("authorization", "").partition(" ")
     credential = value.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
     if not credential:
@@ -229,18 +217,13 @@ async def authenticate(database: Database, security: SecurityServices, headers: 
 
 
 class BodyLimitMiddleware:
-    """Stops a body over the limit; a route that streams its body has a limit of its own.
-
-    Args:
-        app: the next one in line.
-    """
+    """Stops a body over the limit; a route that streams its body has its own limit."""
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:
         self._app = app
         self._max_bytes = max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -41,11 +41,7 @@ _REFERENCE = "#/components/schemas/"
 
 
 def install_openapi(app: FastAPI, everywhere: Sequence[type[AgentexError]]) -> None:
-    """Make ``app.openapi`` give the completed document.
-
-    Args:
-        everywhere: the errors that any closed route may answer with.
-    """
+    """Make ``app.openapi`` return the completed document; ``everywhere`` are errors of any closed route."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -95,7 +91,6 @@ def _published(schemas: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _repoint(node: object) -> None:
-    """Make references point at published names."""
     if isinstance(node, list):
         for item in cast(list[object], node):
             _repoint(item)
@@ -110,7 +105,6 @@ def _repoint(node: object) -> None:
 
 
 def _permissions(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]]:
-    """What each operation asks of its caller's role, by method and path."""
     permissions: dict[tuple[str, str], list[str]] = {}
     for route in routes:
         if isinstance(route, APIRoute):
@@ -127,7 +121,6 @@ def _required(dependant: Dependant) -> Iterator[Requires]:
 
 
 def _add_errors(described: dict[str, Any], errors: Sequence[type[AgentexError]]) -> None:
-    """Name errors beside those of the route's own, which stand in their place otherwise."""
     for error in errors:
         response = described[str(error.status)]
         if f"`{error.code}`" not in response["description"]:

@@ -1,7 +1,4 @@
-"""The routers of the API: a new one is one line here.
-
-Of paths that overlap, the first one answers.
-"""
+"""The routers of the API, one per line; of overlapping paths the first one answers."""
 
 from importlib import import_module
 from typing import cast

@@ -60,10 +60,10 @@ class DrainingServer(uvicorn.Server):
 
 
 def raise_open_files() -> None:
-    """Let the process open as many files as it may.
+    """Raise the limit of open files.
 
-    A run has a connection of its reader and one of its model: the soft limit of most systems,
-    1,024, is that of programs that wait with ``select``, and would end at some 500 runs.
+    A run has a connection of its reader and one of its model: the usual soft limit of 1,024, made for ``select``, would
+    end at some 500 runs.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)

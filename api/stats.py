@@ -34,14 +34,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SystemStats:
-    """What was counted; None where the part that knows did not answer.
+    """Statistics without deleted rows; None for parts that did not answer.
 
-    Args:
-        users: accounts that are not deleted.
-        knowledge_bases: that are not deleted.
-        vector_bytes: on disk; of a Qdrant server's the raw vectors alone.
-        queue_depth: jobs that wait or run.
-        workers: names of those that gave a sign of life lately.
+    ``vector_bytes`` are on disk, for a Qdrant server the raw vectors alone; workers are those with a recent heartbeat.
     """
 
     users: int
@@ -58,11 +53,7 @@ class SystemStats:
 
 
 class SystemStatsCache:
-    """Counts when somebody asks and what is known is older than some seconds.
-
-    Args:
-        redis: the queue, and the signs of life.
-    """
+    """Counts on demand, at most every few seconds; ``redis`` has the queue and heartbeats."""
 
     def __init__(self, settings: Settings, database: Database, redis: Redis, spaces: EmbeddingSpaces) -> None:
         self._settings = settings
@@ -73,11 +64,7 @@ class SystemStatsCache:
         self._known: tuple[float, SystemStats] | None = None
 
     async def now(self) -> SystemStats:
-        """The figures, at most some seconds old; who asks meanwhile waits for the same count.
-
-        Raises:
-            DatabaseUnavailable: the rows can't be counted.
-        """
+        """The figures, at most some seconds old; concurrent callers share one count."""
         async with self._lock:
             if self._known is None or time.monotonic() - self._known[0] > _FRESH_SECONDS:
                 figures = await self._count()
@@ -132,7 +119,6 @@ class SystemStatsCache:
 
 
 async def _ask_part(ask: Callable[[], Awaitable[T]]) -> T | None:
-    """What a part answers, None where it does not, or not soon."""
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             return await ask()

@@ -217,7 +217,7 @@ async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]])
 
 
 async def _remove_superseded(context: WorkerContext, document: Document, flip: RevisionSwitch) -> None:
-    gone = [number for number in range(1, document.revision) if number not in flip.shown]
+    gone = [number for number in range(1, document.revision) if number not in flip.visible_revisions]
     if gone:
         await context.spaces.delete_documents([document.id], revisions=gone)
     if not flip.is_shadow:

@@ -1,4 +1,4 @@
-"""Tables of skills: the catalogue, immutable versions, the bytes that they hold, and their use."""
+"""Tables of skills: catalogue, immutable versions, their bytes, and usage."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -29,7 +29,7 @@ class SkillOrigin(StrEnum):
 
 
 class ReviewState(StrEnum):
-    """Whether somebody has to decide about a version before others are served it, or did."""
+    """Whether a version waits for a review, or its outcome."""
 
     NONE = "none"
     PENDING = "pending"
@@ -38,13 +38,12 @@ class ReviewState(StrEnum):
 
 
 class Skill(Table, table=True):
-    """A skill in the catalogue; what it says stands in its versions.
+    """A skill in the catalogue; its content is in its versions.
 
-    ``name``, ``description``, ``category`` and ``tags`` are the catalogue's: ``own_fields`` lists
-    those that a request set to something else than the content says, the others follow the content.
-    ``version`` is the newest one, ``served_version`` the one that its readers get while it is public
-    or shared. ``trusted`` says whether the newest version is read, see ``SkillVersion``, ``loads``
-    whether it has no errors. ``revision`` counts the changes of the row.
+    ``name``, ``description``, ``category`` and ``tags`` are the catalogue's: ``own_fields`` lists those that a request
+    set, the others follow the content. ``version`` is the newest, ``served_version`` the one for readers while it is
+    public or shared. ``trusted``: the newest version was read by the owner, see ``SkillVersion``. ``loads``: it has no
+    errors. ``revision`` counts changes of the row.
     """
 
     SHARE_KIND: ClassVar[str] = "skill"
@@ -79,7 +78,7 @@ class Skill(Table, table=True):
 
 
 class SkillTag(Table, table=True):
-    """A tag of a skill in the form that is compared."""
+    """A tag of a skill, normalised for comparison."""
 
     skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)
     tag_key: str = Field(primary_key=True, max_length=LABEL_KEY_LENGTH)
@@ -88,7 +87,7 @@ class SkillTag(Table, table=True):
 
 
 class SkillTerm(Table, table=True):
-    """A word by which a skill is found: of its catalogue's fields and of what triggers it."""
+    """A search term of a skill, from its catalogue fields and triggers."""
 
     skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)
     term: str = Field(primary_key=True, max_length=TERM_LENGTH)
@@ -97,7 +96,7 @@ class SkillTerm(Table, table=True):
 
 
 class SkillBlob(Table, table=True):
-    """Bytes of a skill under their SHA-256: a content or a file, once for all versions."""
+    """Bytes of a content or file by SHA-256, shared by all versions."""
 
     skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)
     sha256: str = Field(primary_key=True, max_length=DIGEST_LENGTH)
@@ -108,16 +107,14 @@ class SkillBlob(Table, table=True):
 class SkillVersion(Table, table=True):
     """An immutable version; only its review and the moments it was first served are added later.
 
-    ``files`` lists ``{path, sha256, size}`` in the order of paths. What follows is derived from the
-    content by the parser ``parser_version``: ``name`` to ``tools`` for lists and the agents' index,
-    ``parsed`` the whole model, ``findings`` the codes of its diagnostics, each as
-    often as it occurs. ``tools`` is NULL where the skill declares none. ``row_bytes`` is about what
-    the row itself takes.
+    ``files`` lists ``{path, sha256, size}`` by path. The parser ``parser_version`` derived the rest from the content:
+    ``name`` to ``tools`` for lists and the agents' index, ``parsed`` the whole model, ``findings`` the diagnostic
+    codes, as
+    often as each occurs. ``tools`` is NULL if none are declared. ``row_bytes`` is the approximate size of the row.
 
-    ``unread`` is true from an import until the skill's owner approves what came with it, and of what
-    is written on top of that: no agent is given it. ``review`` tells what was decided, or that a
-    decision is waited for; ``published_at`` is when it was first served to anybody else, ``public_at``
-    when to everybody.
+    ``unread`` is true from an import, and for versions based on it, until the owner approves: no agent gets it.
+    ``review`` is the decision, or that one is pending; ``published_at`` is when it was first served to others,
+    ``public_at`` when to everybody.
     """
 
     skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)
@@ -162,9 +159,8 @@ class SkillVersion(Table, table=True):
 class SkillUsage(Table, table=True):
     """How often agents used a version.
 
-    ``offered``: it stood in a run's index; ``loaded``: its text was given to a model;
-    ``completed``: its last step was reported done; ``denied``: a tool that it does not allow was
-    refused.
+    ``offered``: in a run's index; ``loaded``: text given to a model; ``completed``: last step reported done;
+    ``denied``: refused a tool that it does not allow.
     """
 
     skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)
@@ -177,10 +173,10 @@ class SkillUsage(Table, table=True):
 
 
 class SkillTriggerTest(Table, table=True):
-    """What a trigger test of a version gave; ``report`` is the whole of it.
+    """A stored trigger test of a version; ``report`` is complete.
 
-    It is its author's alone: among what was chosen are skills that others do not see. ``model`` is
-    the name at the endpoint, empty for the offline selector.
+    Visible to its author only, since its answers may name skills that others do not see. ``model`` is the name at the
+    endpoint, empty for the offline selector.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)

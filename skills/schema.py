@@ -1,7 +1,7 @@
-"""What a SKILL file says: the parsed skill and what was noticed about it (docs/skills.md).
+"""The parsed skill and its diagnostics (docs/skills.md).
 
-All values are derived from the stored bytes, which stay the only truth. Lines and columns count
-from 1 in the stored file, frontmatter included; offsets count bytes of the stored file from 0.
+All values are derived from the stored bytes, which are authoritative. Lines and columns count from 1 in the stored
+file, frontmatter included; offsets count bytes from 0.
 """
 
 import asyncio
@@ -234,15 +234,12 @@ class ParsedSkill:
 
 @dataclass(frozen=True)
 class SkillReport:
-    """The verdict about a file.
+    """The verdict about a file; nothing is parsed if it is too large or no text.
 
     Args:
-        parsed: what could be read; ``None`` where nothing could (not text, too large).
-        diagnostics: all that was noticed, in the order of the file.
-        valid: it loads here: no error among the diagnostics.
-        publishable: it may be shown to others: ``valid``, and nothing that is an error for publishing.
-        portable: it passes the open standard's own rules: no AS diagnostic. AS diagnostics stand among
-            ``diagnostics`` as information and never make a skill invalid.
+        valid: it loads here: no errors.
+        publishable: ``valid``, and no errors for publishing.
+        portable: no AS diagnostics (the open standard's rules), which never make a skill invalid here.
     """
 
     parsed: ParsedSkill | None
@@ -254,12 +251,7 @@ class SkillReport:
 
 @dataclass(frozen=True)
 class SkillFile:
-    """A file beside SKILL.md.
-
-    Args:
-        path: relative, with ``/`` between the parts (``scripts/run.py``).
-        content: its bytes.
-    """
+    """A file beside SKILL.md; ``path`` is relative, such as ``scripts/run.py``."""
 
     path: str
     content: bytes
@@ -269,13 +261,10 @@ _PARSED = TypeAdapter(ParsedSkill)
 
 
 def to_json(parsed: ParsedSkill) -> dict[str, Any]:
-    """The form in which versions keep it."""
+    """The JSON form that versions store."""
     return _PARSED.dump_python(parsed, mode="json")
 
 
 async def from_json(stored: dict[str, Any]) -> ParsedSkill:
-    """What :func:`to_json` wrote down; what a later field means where it is absent is its default.
-
-    On a thread, because large ones take longer than an event loop may stand still.
-    """
+    """The inverse of :func:`to_json`, on a thread as large ones take long; missing newer fields get defaults."""
     return await asyncio.to_thread(_PARSED.validate_python, stored)

@@ -33,27 +33,23 @@ _LATIN = str.maketrans(
 
 
 def is_slug(text: str) -> bool:
-    """Whether a text is a name that every consumer of the open standard accepts."""
+    """Whether every consumer of the open standard accepts a name."""
     return len(text) <= LONGEST_SLUG and _SLUG.fullmatch(text) is not None
 
 
 def has_reserved_word(text: str) -> bool:
-    """Whether a name contains a word that uploads elsewhere refuse."""
+    """Whether a name contains a word that other hosts refuse."""
     lowered = text.lower()
     return any(word in lowered for word in RESERVED_WORDS)
 
 
 def is_placeholder(slug: str) -> bool:
-    """Whether a slug was made by ``placeholder_slug``: it says nothing to a model that chooses."""
+    """Whether a slug comes from ``placeholder_slug`` and so tells a model nothing."""
     return _PLACEHOLDER.fullmatch(slug) is not None
 
 
 def slugify(name: str) -> str:
-    """The ASCII fold of a name: ``Résumé Review`` becomes ``resume-review``.
-
-    Reserved words are left out, and a long name is cut between words. Empty where no ASCII letter or
-    digit is left.
-    """
+    """The ASCII fold of a name (``resume-review``), without reserved words, cut between words; may be empty."""
     folded = unicodedata.normalize("NFKC", name).casefold().translate(_LATIN)
     decomposed = unicodedata.normalize("NFKD", _APOSTROPHES.sub("", folded))
     bare = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
@@ -67,7 +63,7 @@ def placeholder_slug(identity: str) -> str:
 
 
 def choose_slug(name: str, identity: str, requested: str | None = None) -> str:
-    """The requested slug, else one made from the name, else a placeholder of the identity."""
+    """The requested slug, else one from the name, else a placeholder."""
     return slugify(requested or "") or slugify(name) or placeholder_slug(identity)
 
 
@@ -78,7 +74,7 @@ def numbered_slug(slug: str, number: int) -> str:
 
 
 def free_slug(first: str, taken_slugs: Container[str]) -> str:
-    """The first slug, with the lowest free number behind it where it is taken."""
+    """The slug, or the first free numbered form of it."""
     slug, number = first, 1
     while slug in taken_slugs:
         number += 1
@@ -87,7 +83,7 @@ def free_slug(first: str, taken_slugs: Container[str]) -> str:
 
 
 def slug_prefix(slug: str) -> str:
-    """The prefix that a slug shares with all its numbered forms."""
+    """The prefix that a slug shares with its numbered forms."""
     return slug[: LONGEST_SLUG - _LONGEST_TAIL].rstrip("-")
 
 

@@ -1,4 +1,4 @@
-"""Strict skills, whose steps agents are shown one at a time and report in order."""
+"""Strict skills: agents see one step at a time and report them in order."""
 
 from skills.parser.param_types import read_flag
 from skills.schema import ParsedSkill
@@ -7,7 +7,7 @@ _STRICT = "strict"
 
 
 def is_strict(parsed: ParsedSkill) -> bool:
-    """Whether a skill has steps, and ``strict: true`` among its metadata."""
+    """Whether a skill has steps and the metadata ``strict: true``."""
     return bool(parsed.steps) and read_flag(parsed.metadata.get(_STRICT, "")) is True
 
 

@@ -18,12 +18,10 @@ from skills.schema import ParsedSkill, SkillFile, SkillReport
 
 @dataclass(frozen=True)
 class ValidatedSkill:
-    """The content and files of a version, with its lint report.
+    """Content and files of a version, with the lint report.
 
     Args:
-        content: the bytes of SKILL.md.
-        files: beside it, in the order of paths.
-        sha256: of the content, hexadecimal.
+        content: bytes of SKILL.md.
         manifest: the files as a version lists them.
         snapshot: ``parsed`` as a version stores it.
         row_bytes: estimated size of the version's row.
@@ -40,12 +38,7 @@ class ValidatedSkill:
 
 
 async def validate(content: bytes, files: Iterable[SkillFile] = ()) -> ValidatedSkill:
-    """Validate a skill on a thread: large ones would block the event loop.
-
-    Raises:
-        SkillFilesRefused: a file is not allowed.
-        UnreadableSkill: no skill can be read from the content.
-    """
+    """Validate a skill on a thread: large ones would block the event loop."""
     listed = tuple(sorted(files, key=lambda file: file.path))
     return await asyncio.to_thread(_validate, content, listed)
 

@@ -75,13 +75,11 @@ class DeletionResult:
 async def delete_account(work: UnitOfWork, principal: Principal, user_id: str, mode: DeletionMode) -> DeletionResult:
     """Delete an account in one transaction.
 
-    Its logins end and its data disappears at once; its runs end with their next heartbeat.
-    :func:`purge` erases its sessions, which nobody else could see, and then the anonymised row.
+    Its logins end and its data disappears at once; its runs end with their next heartbeat. :func:`purge` erases its
+    sessions, which nobody else could see, and then the anonymised row.
 
     Raises:
-        InvalidRequest: both modes, or the heir is no active account.
-        LastAdministrator: nobody could administer accounts any more.
-        PermissionDenied: the account may do what the caller may not.
+        LastAdministrator: no other account could administer accounts.
         UserOwnsThings: it owns something and no mode is given.
     """
     session = work.session
@@ -142,13 +140,7 @@ async def _heir(session: AsyncSession, user: User, mode: DeletionMode) -> User |
 
 
 async def purge(database: Database) -> int:
-    """Erase the rest of deleted accounts in small transactions, and then their rows.
-
-    What is in use waits for the next round.
-
-    Returns:
-        How many rows of accounts were deleted.
-    """
+    """Erase deleted accounts in small transactions, except what is in use; returns how many rows of accounts."""
     async with database.reading() as session:
         query = select(User.id).where(User.status == UserStatus.DELETED.value)
         deleted_ids = (await session.exec(query)).all()
@@ -205,15 +197,10 @@ async def _erase(work: UnitOfWork, user_id: str) -> None:
 
 
 async def _erase_some(session: AsyncSession, user_id: str, first: int) -> int | None:
-    """Erase some rows of an account's idle sessions, children before parents.
+    """Erase some rows of an account's idle sessions, children before parents, beginning with table ``first``.
 
-    There can be very many, and a writer to SQLite blocks all others.
-
-    Args:
-        first: the table to begin with, since earlier ones were found empty.
-
-    Returns:
-        The table that may have more rows; None when all are empty.
+    There can be very many, and a writer to SQLite blocks all others. Returns the table that may have more rows, or
+    None.
     """
     idle = (col(ChatSession.owner_id) == user_id, col(ChatSession.active_run_id).is_(None))
     of_idle = select(ChatSession.id).where(*idle)

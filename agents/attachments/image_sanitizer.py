@@ -54,10 +54,7 @@ class ImageSanitizer:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
     async def sanitize(self, content: bytes, *, for_models: bool = False) -> SanitizedImage:
-        """Re-encode an image: upright, first frame only, nothing but pixels.
-
-        Args:
-            for_models: as a JPEG of a size that models accept.
+        """Re-encode an image: upright, first frame only, nothing but pixels; for models, as a JPEG of accepted size.
 
         Raises:
             EmptyFile: no bytes.
@@ -86,7 +83,6 @@ class ImageSanitizer:
 
 
 async def _in_child(content: bytes, *arguments: str) -> bytes:
-    """The child's output; empty if it failed or was killed."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-B", "-m", _MODULE, *arguments),

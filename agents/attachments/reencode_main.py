@@ -30,18 +30,10 @@ class TooManyPixels(Exception):
 
 
 def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[int, int], bytes]:
-    """The first frame, upright, and at most ``LONGEST_SIDE`` wide and high.
+    """The first frame, upright, at most ``LONGEST_SIDE`` wide and high: format, width and height, bytes.
 
-    Args:
-        for_models: at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and
-            which can't be large.
-
-    Returns:
-        Format, width and height, bytes.
-
-    Raises:
-        TooManyPixels: more than ``MOST_PIXELS``; nothing was decoded.
-        OSError: damaged or unsupported, like the other errors of ``_DAMAGE``.
+    For models at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and which can't be large. Images
+    of more than ``MOST_PIXELS`` are not decoded; damaged ones raise the errors of ``_DAMAGE``.
     """
     # The size is checked here, before decoding, and not as Pillow does with a warning.
     Image.MAX_IMAGE_PIXELS = None
@@ -62,7 +54,6 @@ def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[in
 
 
 def _plain(image: Image.Image, kind: str) -> Image.Image:
-    """The pixels alone, in a mode that the format supports."""
     transparency = image.info.get("transparency")
     if kind == "GIF" and image.mode in {"P", "L"}:
         plain = image.copy()

@@ -58,13 +58,7 @@ class AttachmentService:
         self._sanitizer = ImageSanitizer()
 
     async def add(self, principal: Principal, content: bytes, limits: AttachmentLimits | None = None) -> Attachment:
-        """Store an image; if this raises, nothing is left behind.
-
-        Raises:
-            FileTooLarge: more than ``max_bytes``, or far more once re-encoded.
-            EmptyFile, UnsupportedFileType, ImageTooLarge, CorruptImage: see ``sanitize``.
-            QuotaExceeded, StorageFull: there is no room.
-        """
+        """Store an image; if this raises, nothing is left behind."""
         limits = limits or self._limits
         if len(content) > limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
@@ -104,16 +98,10 @@ class AttachmentService:
         return row
 
     def link(self, row: Attachment, *, now: datetime | None = None) -> SignedLink:
-        """A link that works for a while without login."""
         return self._links.make(row.id, row.owner_id, now=now or utc_now())
 
     async def resolve_claim(self, claim: LinkClaim, *, now: datetime | None = None) -> Attachment:
-        """The image of a link.
-
-        Raises:
-            InvalidLink: forged, or the image is gone, or its owner disabled; these look the same.
-            LinkExpired: its signature is valid, but its time is over.
-        """
+        """The image of a link; forged links, removed images and disabled owners look the same."""
         async with self._database.reading() as session:
             row = await _find(session, claim.attachment_id)
         # Also compared where there is no such image: one can't tell by the time it takes.
@@ -127,16 +115,9 @@ class AttachmentService:
     async def resolve(
         self, url: str, principal: Principal, *, hosts: Collection[str] = (), now: datetime | None = None
     ) -> Attachment:
-        """The caller's own image behind a signed link; nothing is fetched.
+        """The caller's own image behind a signed link, perhaps with scheme and one of our hosts; nothing is fetched.
 
-        Args:
-            url: as ``link`` made it, or the same with scheme and host.
-            hosts: host names, with port if any, by which the caller reached this server.
-
-        Raises:
-            InvalidLink: its ``reason`` is ``other_host``, ``no_attachment_link``, ``forged`` or
-                ``foreign``.
-            LinkExpired: its time is over.
+        The ``reason`` of ``InvalidLink`` is ``other_host``, ``no_attachment_link``, ``forged`` or ``foreign``.
         """
         row = await self.resolve_claim(parse_link(url, hosts=hosts), now=now)
         if row.owner_id != principal.user_id:
@@ -144,12 +125,7 @@ class AttachmentService:
         return row
 
     def open(self, row: Attachment) -> AbstractAsyncContextManager[Path]:
-        """A file with the image, valid inside the context.
-
-        Raises:
-            FileNotFoundError: it is gone.
-            ObjectStoreUnavailable: the store did not answer.
-        """
+        """A file with the image, valid inside the context; ``FileNotFoundError`` if it is gone."""
         return self._store.local_copy(row.storage_key)
 
     async def images_for_model(self, owner_id: str, ids: Sequence[str]) -> list[SanitizedImage]:
@@ -187,7 +163,6 @@ class AttachmentService:
         return len(rows)
 
     async def _mark_deleted(self, rows: Sequence[Attachment]) -> Sequence[Attachment]:
-        """Mark them deleted, unless a run has just used one; returns those marked."""
         if not rows:
             return rows
         ids = [row.id for row in rows]
@@ -211,10 +186,7 @@ class AttachmentService:
 async def assign_to_session(session: AsyncSession, rows: Sequence[Attachment], session_key: str) -> None:
     """Assign images to a session, in the caller's transaction; they are deleted with it.
 
-    An image of another session of the owner stays there.
-
-    Raises:
-        InvalidLink: an image was just removed.
+    An image of another session of the owner stays there. ``InvalidLink`` if one was just removed.
     """
     for row in rows:
         statement = (

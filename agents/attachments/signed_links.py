@@ -26,11 +26,7 @@ class SignedLink:
 
 @dataclass(frozen=True)
 class LinkClaim:
-    """What a link claims, true only if its signature is valid.
-
-    Args:
-        expires: seconds since 1970.
-    """
+    """What a link claims, true only if its signature is valid; ``expires`` is in seconds since 1970."""
 
     attachment_id: str
     expires: int
@@ -38,18 +34,13 @@ class LinkClaim:
 
 
 class LinkSigner:
-    """Makes and checks links, which are bound to image, owner and expiry.
-
-    Args:
-        seconds: validity of a link.
-    """
+    """Makes and checks links, which are bound to image, owner and expiry."""
 
     def __init__(self, signer: UrlSigner, *, seconds: int) -> None:
         self._signer = signer
         self._seconds = seconds
 
     def make(self, attachment_id: str, owner_id: str, *, now: datetime) -> SignedLink:
-        """A link that works for whoever has it."""
         expires = int(now.timestamp()) + self._seconds
         signature = self._signer.sign("GET", attachment_id, owner_id, str(expires))
         return SignedLink(
@@ -58,19 +49,14 @@ class LinkSigner:
         )
 
     def is_valid(self, claim: LinkClaim, owner_id: str) -> bool:
-        """Whether this installation signed the link for this owner."""
         facts = ("GET", claim.attachment_id, owner_id, str(claim.expires))
         return self._signer.is_valid(claim.signature, *facts)
 
 
 def parse_link(url: str, *, hosts: Collection[str] = ()) -> LinkClaim:
-    """Parse a link: a path of this server, or an http(s) URL at one of its hosts.
+    """Parse a link: a path of this server, or an http(s) URL at one of its hosts (name, with port if any).
 
-    Args:
-        hosts: host names, with port if any, by which the caller reached this server.
-
-    Raises:
-        InvalidLink: its ``reason`` is ``other_host``, or ``no_attachment_link``.
+    The ``reason`` of ``InvalidLink`` is ``other_host`` or ``no_attachment_link``.
     """
     try:
         parts = urlsplit(url[: _LONGEST + 1])

@@ -24,11 +24,7 @@ _ACTIVE = "active"
 
 
 async def rotate(work: UnitOfWork, owner_id: str) -> tuple[CalendarFeed, str]:
-    """Create or replace a feed's token.
-
-    Returns:
-        The row and the token, which is not stored.
-    """
+    """Create or replace a feed's token, which is returned but not stored."""
     token = secrets.token_urlsafe(32)
     row = await work.session.get(CalendarFeed, owner_id) or CalendarFeed(owner_id=owner_id, token_hash="")
     row.token_hash, row.created_at = hash_api_key(token), utc_now()

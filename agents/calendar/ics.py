@@ -51,6 +51,5 @@ def _set(component: Component, name: str, value: str | int | date) -> None:
 
 
 def _text(text: str) -> str:
-    """The text without control characters except line breaks and tabs."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(c for c in lines if c in "\n\t" or not (ord(c) < 32 or 127 <= ord(c) < 160))

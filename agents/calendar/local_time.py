@@ -25,15 +25,10 @@ class UtcMoment:
 
 
 def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> UtcMoment:
-    """Read a local time of a zone, or a time with an offset.
+    """Read a local time of a zone, or one with ``Z`` or an offset: ``2026-03-17T09:00``, optionally with seconds.
 
-    Args:
-        text: ``2026-03-17T09:00``, optionally with seconds, and ``Z`` or an offset.
-        instants: accept offsets that the zone does not have then. Models put ``Z`` behind local
-            times, so theirs are refused.
-
-    Raises:
-        BadTime: what is wrong and what to do.
+    ``instants`` accepts offsets that the zone does not have then. Models put ``Z`` behind local times, so theirs are
+    refused. ``BadTime`` says what to do.
     """
     local, offset = _parted(text.strip())
     if not offset:
@@ -46,11 +41,7 @@ def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> UtcMoment:
 
 
 def read_date(text: str) -> date:
-    """Read a day, such as ``2026-03-17``; a midnight behind it is ignored.
-
-    Raises:
-        BadTime: it is no day.
-    """
+    """Read a day, such as ``2026-03-17``; a midnight behind it is ignored."""
     day = re.sub(r"[Tt ]00:00(:00(\.0+)?)?([Zz]|[+-]\d\d:\d\d)?\Z", "", text.strip())
     if not _DATE.fullmatch(day):
         raise BadTime("An all-day event has days, not times: use a date such as 2026-03-17")
@@ -64,11 +55,7 @@ def read_date(text: str) -> date:
 
 
 def to_utc(local: datetime, zone: ZoneInfo) -> UtcMoment:
-    """The UTC time of a local time in a zone; the earlier one if it comes twice.
-
-    Raises:
-        BadTime: clocks there skip it.
-    """
+    """The UTC time of a local time in a zone, the earlier one if it comes twice; ``BadTime`` if clocks skip it."""
     _check_year(local)
     first = local.replace(tzinfo=zone, fold=0).astimezone(UTC)
     on_clock = first.astimezone(zone)
@@ -89,11 +76,7 @@ def to_utc(local: datetime, zone: ZoneInfo) -> UtcMoment:
 
 
 def day_start(day: date, zone: ZoneInfo) -> datetime:
-    """The first moment of a day in a zone, in UTC; not midnight if clocks skip that.
-
-    Raises:
-        BadTime: the zone has no such day.
-    """
+    """The first moment of a day in a zone, in UTC: not midnight if clocks skip that; some days don't exist."""
     midnight = datetime.combine(day, time(), tzinfo=zone)
     first = midnight.astimezone(UTC)
     if first.astimezone(zone).date() != day:
@@ -107,11 +90,7 @@ def local_day(moment: datetime, zone: ZoneInfo) -> date:
 
 
 def read_bound(text: str, zone: ZoneInfo) -> datetime:
-    """A bound of a range in UTC: the start of a day, or a time, moved on if clocks skip it.
-
-    Raises:
-        BadTime: it is neither.
-    """
+    """A bound of a range in UTC: the start of a day, or a time, moved on if clocks skip it."""
     text = text.strip()
     if _DATE.fullmatch(text):
         return day_start(read_date(text), zone)

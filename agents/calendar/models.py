@@ -13,9 +13,8 @@ from core.time_zones import LONGEST_NAME
 class CalendarEvent(Table, table=True):
     """An event of a person.
 
-    ``time_zone`` is the zone in which its times were given. An all-day event ends at the start of
-    the day after its last one there. ``source_run_id`` is the run that created it; ``sequence``
-    counts changes, from 0.
+    ``time_zone`` is the zone in which its times were given. An all-day event ends at the start of the day after its
+    last one there. ``source_run_id`` is the run that created it; ``sequence`` counts changes, from 0.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -41,10 +40,7 @@ class CalendarEvent(Table, table=True):
 
 
 class CalendarCall(Table, table=True):
-    """An executed tool call, so that a repetition changes nothing and gets the same result.
-
-    ``call_key`` hashes the call's id and arguments, since endpoints reuse ids.
-    """
+    """An executed tool call (hash of id and arguments, since endpoints reuse ids), to make repetitions idempotent."""
 
     run_id: str = Field(primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH)
     call_key: str = Field(primary_key=True, max_length=64)

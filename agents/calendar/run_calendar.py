@@ -29,13 +29,7 @@ class CalendarCommand:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """Outcome of a command.
-
-    Attributes:
-        sequence: the event's, after the command.
-        span: the times it set, if any.
-        is_repeated: the same call was executed before.
-    """
+    """Outcome of a command: the times it set, and whether the same call was executed before."""
 
     event_id: str
     sequence: int
@@ -52,14 +46,7 @@ class RunCalendar:
         self._run_key = run_key
 
     async def execute(self, command: CalendarCommand, *, call_id: str, arguments: str) -> CommandResult:
-        """Execute a command; a repeated call changes nothing and gets the same result.
-
-        Args:
-            arguments: as canonical JSON text.
-
-        Raises:
-            InvalidRequest: a time or title can't be used; nothing was changed.
-        """
+        """Execute a command with canonical JSON arguments; a repeated call changes nothing and gets the same result."""
         key = hashlib.sha256(f"{call_id}\n{arguments}".encode()).hexdigest()
         try:
             return await self._execute_once(command, key)
@@ -91,7 +78,6 @@ class RunCalendar:
         return CommandResult(row.id, row.sequence, span)
 
     async def list_events(self, between: TimeRange, *, limit: int) -> EventListing:
-        """The first events of a range by start."""
         page = PageRequest(1, limit, "start", descending=False)
         async with self._database.reading() as session:
             return await calendar_events.list_events(session, self._owner_id, between, page)

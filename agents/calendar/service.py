@@ -50,14 +50,7 @@ class EventListing:
 async def create(
     work: UnitOfWork, owner_id: str, details: EventDetails, times: TimeInput, *, run_key: str | None = None
 ) -> tuple[CalendarEvent, TimeSpan]:
-    """Create an event.
-
-    Args:
-        run_key: ``AgentRun.id`` of the run that creates it.
-
-    Raises:
-        InvalidRequest: there is no title, or times can't be used.
-    """
+    """Create an event; ``run_key`` is the ``AgentRun.id`` of the run that creates it."""
     span = new_span(times)
     row = CalendarEvent(
         owner_id=owner_id,
@@ -107,14 +100,7 @@ async def list_events(session: AsyncSession, owner_id: str, between: TimeRange, 
 
 
 async def update(work: UnitOfWork, row: CalendarEvent, details: EventDetails, times: TimeInput) -> TimeSpan | None:
-    """Change an event; its sequence grows if anything differs.
-
-    Returns:
-        The new times; None if they stay.
-
-    Raises:
-        InvalidRequest: the title is empty, or times can't be used.
-    """
+    """Change an event; its sequence grows if anything differs. Returns the new times, None if they stay."""
     before = row.model_dump()
     span = changed_span(row, times)
     if span is not None:

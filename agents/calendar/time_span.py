@@ -15,10 +15,7 @@ _USUAL = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """Start and end in UTC, and the zone in which they were given.
-
-    ``notes`` say how ambiguous times were read.
-    """
+    """Start and end in UTC, and the zone in which they were given. ``notes`` say how ambiguous times were read."""
 
     starts_at: datetime
     ends_at: datetime
@@ -29,12 +26,9 @@ class TimeSpan:
 
 @dataclass(frozen=True, slots=True)
 class TimeInput:
-    """Times as text; None leaves a time as it is.
+    """Times as text; None leaves a time as it is. The end of whole days is the day after the last one.
 
-    Attributes:
-        start: local time, or the first day.
-        end: local time, or the day after the last one.
-        instants: accept offsets that the zone does not have then.
+    ``instants``: accept offsets that the zone does not have then.
     """
 
     zone: ZoneInfo
@@ -45,11 +39,7 @@ class TimeInput:
 
 
 def new_span(times: TimeInput) -> TimeSpan:
-    """The span of a new event; without an end it takes an hour, or a day.
-
-    Raises:
-        InvalidRequest: a time or the length can't be used; the text says what to do.
-    """
+    """The span of a new event; without an end it takes an hour, or a day."""
     if not times.start:
         raise InvalidRequest("start", "Say when it starts")
     if times.all_day:
@@ -66,13 +56,7 @@ def new_span(times: TimeInput) -> TimeSpan:
 
 
 def changed_span(row: CalendarEvent, times: TimeInput) -> TimeSpan | None:
-    """The new span of an event; None if no times are given.
-
-    A new start moves the event and keeps its length. A zone alone changes nothing.
-
-    Raises:
-        InvalidRequest: as for a new event, or ``all_day`` changes without a start.
-    """
+    """The new span of an event, if times are given: a new start keeps its length, a zone alone changes nothing."""
     all_day = row.all_day if times.all_day is None else times.all_day
     if all_day != row.all_day and not times.start:
         raise InvalidRequest("start", "Say the new start, too, when all_day changes")

@@ -37,7 +37,6 @@ class HttpChatModel(ABC):
         self._refuses_tools = False
 
     def with_deadline(self, seconds: float) -> Self:
-        """A copy that makes a single attempt within this time."""
         endpoint = replace(
             self.endpoint,
             attempts=1,
@@ -52,12 +51,7 @@ class HttpChatModel(ABC):
     ) -> AsyncGenerator[ModelEvent, None]:
         """Stream one turn; deltas of one network read are joined.
 
-        If the traits allow it, an endpoint that refuses tools gets them described in the prompt
-        from then on.
-
-        Raises:
-            ToolsRefused: The endpoint takes no tools.
-            ModelFailed: It refused, timed out, sent an error, broke off or filtered the answer.
+        If the traits allow it, an endpoint that refuses tools gets them described in the prompt from then on.
         """
         try:
             async with aclosing(self._with_tools(messages, tools)) as events:
@@ -119,5 +113,5 @@ def all_images(messages: Sequence[ModelMessage]) -> tuple[ModelImage, ...]:
 
 
 def uses_tools(messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> bool:
-    """Whether a request mentions tools, be it in earlier calls only: these may be refused too."""
+    """Whether a request mentions tools, even if only in earlier calls: these may be refused too."""
     return bool(tools) or any(m.role == "tool" or m.tool_calls for m in messages)

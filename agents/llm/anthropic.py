@@ -102,7 +102,6 @@ def _tool(tool: ToolSpec) -> JsonValue:
 
 
 def _turns(messages: Sequence[ModelMessage]) -> list[JsonValue]:
-    """The messages as alternating turns; tool results belong to the user's."""
     turns: list[JsonValue] = []
     for role, group in groupby(messages, key=_role):
         blocks = [block for message in group for block in _blocks(message)]
@@ -205,7 +204,6 @@ class AnthropicReader(PayloadReader):
         return []
 
     def _count(self, usage: dict[str, JsonValue]) -> None:
-        """Update the totals; an event names only some of them."""
         self._counts |= {name: value for name, value in usage.items() if value is not None}
         count = self._counts.get
         cached = as_count(count("cache_read_input_tokens"))

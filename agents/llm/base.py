@@ -38,18 +38,14 @@ class ModelImage:
 
     @property
     def base64(self) -> str:
-        """The bytes for JSON."""
         return b64encode(self.content).decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelMessage:
-    """One message of the conversation as the model sees it.
+    """One message as the model sees it; reasoning is sent back only to models that require it.
 
-    Attributes:
-        reasoning: Sent back only to models that require it.
-        reasoning_blocks: The same in the provider's signed form (Anthropic, OpenRouter).
-        images: Only for models with vision.
+    ``reasoning_blocks`` is the provider's signed form (Anthropic, OpenRouter).
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -124,13 +120,7 @@ ModelEvent = ModelText | ModelThought | ModelReasoningBlock | ModelToolCall | To
 
 
 class ChatModel(Protocol):
-    """A language model, or the offline model.
-
-    Attributes:
-        name: As usage records have it.
-        is_extractive: Retrieves and quotes only; it can't judge or rewrite.
-        context_window: In tokens.
-    """
+    """A language model; ``is_extractive`` ones only retrieve and quote."""
 
     name: str
     provider: str
@@ -143,8 +133,7 @@ class ChatModel(Protocol):
     ) -> AsyncGenerator[ModelEvent, None]:
         """Stream one turn; ``ModelEnd`` comes last.
 
-        Raises:
-            ToolsRefused: Nothing streamed yet; the same messages may be sent without tools.
-            ModelFailed: Its details hold a ``reason`` that is safe to show.
+        After ``ToolsRefused`` the same messages may be sent without tools. ``ModelFailed`` has a ``reason`` that is
+        safe to show.
         """
         ...

@@ -14,8 +14,8 @@ class Traits:
     """Capabilities of an endpoint and its dialect of the protocol.
 
     Attributes:
-        tools: ``native`` offers tools in the request; ``text`` describes them in the prompt;
-            ``auto`` is native until the endpoint refuses, then text; ``none`` offers none.
+        tools: ``native`` offers tools in the request; ``text`` describes them in the prompt; ``auto`` is native until
+            the endpoint refuses, then text; ``none`` offers none.
         parallel_tools: Sent as ``parallel_tool_calls``; None leaves it to the endpoint.
         stream_usage: Ask for token counts with ``stream_options``, until the endpoint refuses.
         reasoning_field: Where reasoning is in a delta; the other common name is read too.
@@ -23,8 +23,7 @@ class Traits:
         think_tags: An answer may begin with ``<think>...</think>``, which is reasoning.
         max_tokens: None sends no limit.
         temperature: None leaves it to the endpoint.
-        system_role: Role of the system message; ``user`` puts it in front of the first question.
-        context_window: Tokens the model reads at once.
+        system_role: ``user`` puts the system message in front of the first question.
         extra_body: More fields of each request, such as ``reasoning_effort``.
     """
 
@@ -49,8 +48,6 @@ class ModelEndpoint:
 
     Attributes:
         base_url: Up to and without ``/chat/completions``, e.g. ``https://api.openai.com/v1``.
-        api_key: None or empty sends no key.
-        read_timeout_seconds: Longest silence of the stream.
         call_seconds: Bound of a whole call, retries and pauses included.
         attempts: Requests in all, before the first byte.
         backoff_seconds: First pause, doubled each time, unless the answer says ``Retry-After``.
@@ -73,5 +70,4 @@ class ModelEndpoint:
 
     @property
     def key(self) -> str:
-        """The key, stripped of white space from files and shells."""
         return self.api_key.get_secret_value().strip() if self.api_key is not None else ""

@@ -44,11 +44,7 @@ def create_http_client(guard: OutboundGuard | None = None) -> httpx.AsyncClient:
 
 
 def configured_model(settings: Settings, client: httpx.AsyncClient) -> ChatModel:
-    """The model of the settings; the offline model unless an endpoint and a model are named.
-
-    Raises:
-        UnusableSetting: See ``configured_endpoint``.
-    """
+    """The model of the settings; the offline model unless an endpoint and a model are named."""
     endpoint = configured_endpoint(settings)
     if endpoint is None:
         return ExtractiveModel()
@@ -62,11 +58,7 @@ def create_model(endpoint: ModelEndpoint, client: httpx.AsyncClient) -> ChatMode
 
 
 def configured_endpoint(settings: Settings) -> ModelEndpoint | None:
-    """The endpoint of the settings over the provider's preset; None in offline mode.
-
-    Raises:
-        UnusableSetting: The provider is not known, or it is named without a model.
-    """
+    """The endpoint of the settings over the provider's preset; None in offline mode."""
     name, provider = _provider(settings)
     base_url = settings.llm_base_url or provider.base_url
     if settings.llm_provider and not settings.llm_model:

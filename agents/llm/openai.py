@@ -120,7 +120,6 @@ def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
 
 
 def _content_parts(message: ModelMessage) -> JsonValue:
-    """Plain text, or parts if there are images."""
     if not message.images:
         return message.content
     parts: list[JsonValue] = [{"type": "text", "text": message.content}]
@@ -141,7 +140,6 @@ class OpenAIReader(PayloadReader):
         self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
 
     def close(self) -> list[ModelEvent]:
-        """Events held back until the end of the stream."""
         events: list[ModelEvent] = list(self._tags.close()) if self._tags else []
         return events + list(self._calls.close()) + list(self._details.close())
 
@@ -198,7 +196,6 @@ class OpenAIReader(PayloadReader):
 
 
 def _reported(chunk: dict[str, JsonValue]) -> ModelFailed:
-    """The failure for an error object inside the stream."""
     error = as_object(chunk.get("error")) or chunk
     code = error.get("code")
     status = code if isinstance(code, int) else int(code) if _is_number(code) else _STATUS
@@ -222,7 +219,6 @@ class ReasoningAccumulator:
         self._blocks: list[dict[str, JsonValue]] = []
 
     def add(self, detail: JsonValue) -> None:
-        """Add one entry of a chunk."""
         piece = as_object(detail)
         if not piece:
             return
@@ -235,7 +231,6 @@ class ReasoningAccumulator:
         last |= {**values, field: as_text(last.get(field)) + as_text(piece.get(field))}
 
     def close(self) -> list[ModelReasoningBlock]:
-        """The blocks in order."""
         blocks, self._blocks = self._blocks, []
         return [ModelReasoningBlock(block) for block in blocks]
 

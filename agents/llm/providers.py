@@ -16,11 +16,7 @@ CUSTOM_NAME = "openai-compatible"
 
 @dataclass(frozen=True, slots=True)
 class ModelProvider:
-    """Defaults of a provider, all of which can be overridden.
-
-    Attributes:
-        key_variable: Usual environment variable of its key; None if it needs no key.
-    """
+    """Overridable defaults of a provider; ``key_variable`` is None if it needs no key."""
 
     base_url: str
     key_variable: str | None = None

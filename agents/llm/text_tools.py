@@ -47,15 +47,9 @@ async def with_text_tools(
 ) -> AsyncGenerator[ModelEvent, None]:
     """One turn of a model that has the tools described in its prompt.
 
-    Text streams through; calls follow together at the end, and text behind the first call is
-    dropped, as the model wrote it without a result. The model gets one chance to repair a call
-    that can't be read. If no tools are offered but the history has calls, new calls are dropped.
-
-    Args:
-        turn: Streams one turn without tools.
-
-    Raises:
-        ModelFailed: As ``turn``, or the model wrote an unreadable call twice.
+    Text streams through; calls follow together at the end. Text behind the first call is dropped, as the model wrote it
+    without a result. The model gets one chance to repair an unreadable call. If no tools are offered but the history
+    has calls, new calls are dropped.
     """
     conversation = as_text_conversation(messages, tools)
     if not tools and not any(message.tool_calls for message in messages):
@@ -74,12 +68,11 @@ async def with_text_tools(
             yield ModelEnd(reader.finish_reason)
             return
         repair = ModelMessage("user", _REPAIR.format(fault=reader.fault))
-        conversation = [*conversation, ModelMessage("assistant", reader.said), repair]
+        conversation = [*conversation, ModelMessage("assistant", reader.raw_text), repair]
     raise model_failed(ModelFault.UNREADABLE_CALL)
 
 
 async def _read(turn: AsyncGenerator[ModelEvent, None], reader: "TextCallParser") -> AsyncGenerator[ModelEvent, None]:
-    """The events of a turn without its calls and its end, which the parser keeps."""
     async with aclosing(turn) as events:
         async for event in events:
             match event:
@@ -149,7 +142,6 @@ class _Arguments:
         return "".join(self.pieces)
 
     def feed(self, text: str) -> str:
-        """Consume text; returns what is left, or what may be the start of the tag."""
         place = 0
         while place < len(text):
             if not self._in_string and text[place] == "<":
@@ -173,10 +165,7 @@ class _Arguments:
 
 
 class TextCallParser:
-    """Incremental parser of text and calls; holds back only a possible start of a call.
-
-    ``fault`` tells the model why a call can't be read, or is empty.
-    """
+    """Incremental parser of text and calls; ``fault`` tells the model why a call can't be read."""
 
     def __init__(self) -> None:
         self.calls: list[ToolCall] = []
@@ -191,12 +180,10 @@ class TextCallParser:
         self._has_text = False
 
     @property
-    def said(self) -> str:
-        """All that the model wrote."""
+    def raw_text(self) -> str:
         return "".join(self._raw)
 
     def feed(self, piece: str) -> str:
-        """The text that is certain not to be part of a call."""
         self._raw.append(piece)
         if self.fault:
             return ""
@@ -213,10 +200,7 @@ class TextCallParser:
         return text
 
     def close(self, finish_reason: FinishReason) -> str:
-        """The text that was held back.
-
-        After ``length`` an open call is kept, to be refused like any call with cut arguments.
-        """
+        """The text held back; after ``length`` an open call is kept, to be refused like any cut call."""
         self._ended = finish_reason
         if self.fault:
             return ""
@@ -255,7 +239,6 @@ class TextCallParser:
         return text
 
     def _read_call(self) -> bool:
-        """Read on in a call; False if it is incomplete or can't be read."""
         if not self._name and not self._read_head():
             return False
         self._held = self._arguments.feed(self._held)

@@ -15,7 +15,6 @@ class ThinkTagParser:
         self._held = ""
 
     def feed(self, text: str) -> list[ModelText | ModelThought]:
-        """The events that are certain after this piece of text."""
         if self._state == "answer":
             return [ModelText(text)]
         self._held += text
@@ -33,7 +32,6 @@ class ThinkTagParser:
         return events
 
     def close(self) -> list[ModelText | ModelThought]:
-        """The events held back, at the end of the stream."""
         rest, self._held = self._held, ""
         if not rest:
             return []

@@ -27,11 +27,9 @@ class _Nesting:
 
     @property
     def is_open(self) -> bool:
-        """Whether the text is still incomplete."""
         return self._in_string or self._depth > 0
 
     def feed(self, text: str) -> None:
-        """Add the next piece."""
         for match in _MARKS.finditer(text):
             mark, place = match.group(), self._length + match.start()
             if place == self._escaped:
@@ -48,28 +46,25 @@ class _Nesting:
 
 @dataclass(slots=True)
 class _OpenCall:
-    """One call so far.
+    """One call so far; ``is_announced``: its opening, which needs a name, was passed on.
 
-    Attributes:
-        held: Arguments not passed on yet: those before the name, and an empty object, which
-            some gateways send before the real arguments.
-        is_announced: Whether its opening, which needs a name, was passed on.
+    ``buffered`` are arguments not passed on yet: those before the name, and an empty object, which some gateways send
+    first.
     """
 
     call_id: str
     upstream_id: str
     name: str
     pieces: list[str] = field(default_factory=list[str])
-    held: str = ""
+    buffered: str = ""
     is_announced: bool = False
     nesting: _Nesting = field(default_factory=_Nesting)
 
     @property
     def arguments(self) -> str:
-        return "".join(self.pieces) + self.held
+        return "".join(self.pieces) + self.buffered
 
     def is_finished(self) -> bool:
-        """Whether the arguments so far are a whole JSON value."""
         if self.nesting.is_open:
             return False
         try:
@@ -87,27 +82,25 @@ class _OpenCall:
         return arguments.startswith("{") and arguments == self.arguments and self.is_finished()
 
     def add(self, arguments: str) -> ModelToolCall | None:
-        """Add arguments; nothing is passed on before the name is known."""
         if arguments and not self.repeats(arguments):
-            if self.held == _NO_ARGUMENTS:
-                self.held, self.nesting = "", _Nesting()
-            self.held += arguments
+            if self.buffered == _NO_ARGUMENTS:
+                self.buffered, self.nesting = "", _Nesting()
+            self.buffered += arguments
             self.nesting.feed(arguments)
         if not self.name:
             return None
-        is_held = self.held == _NO_ARGUMENTS and not self.pieces
-        return self._pass_on("" if is_held else self.held)
+        is_buffered = self.buffered == _NO_ARGUMENTS and not self.pieces
+        return self._pass_on("" if is_buffered else self.buffered)
 
     def close(self) -> ModelToolCall | None:
-        """The rest that was held back."""
         self.name = self.name or _UNNAMED
-        return self._pass_on(self.held)
+        return self._pass_on(self.buffered)
 
     def _pass_on(self, arguments: str) -> ModelToolCall | None:
         opens, self.is_announced = not self.is_announced, True
         if arguments:
             self.pieces.append(arguments)
-            self.held = ""
+            self.buffered = ""
         if not opens and not arguments:
             return None
         return ModelToolCall(self.call_id, self.name, arguments, opens)
@@ -116,9 +109,9 @@ class _OpenCall:
 class ToolCallAccumulator:
     """Assigns each delta to its call, by index and id.
 
-    A new id with a name, or any new call after a finished one, opens a call even at an index that
-    is in use (Ollama and several gateways put every call at index 0); a delta without an index
-    continues the last call; a missing or repeated id is replaced by a made-up one.
+    A new id with a name, or any new call after a finished one, opens a call even at an index in use (Ollama and several
+    gateways put every call at index 0); a delta without an index continues the last call; a missing or repeated id is
+    replaced by a made-up one.
     """
 
     def __init__(self) -> None:
@@ -127,7 +120,6 @@ class ToolCallAccumulator:
         self._calls: dict[str, _OpenCall] = {}
 
     def add(self, delta: JsonValue) -> ModelToolCall | None:
-        """Read one element of ``delta.tool_calls``; None while there is nothing to pass on."""
         fields = as_object(delta)
         function = as_object(fields.get("function"))
         name, upstream_id = as_text(function.get("name")), as_text(fields.get("id"))
@@ -144,7 +136,6 @@ class ToolCallAccumulator:
         return call.add(arguments)
 
     def close(self) -> list[ModelToolCall]:
-        """Deltas held back until the end of the stream."""
         closed = (call.close() for call in self._calls.values())
         return [event for event in closed if event is not None]
 

@@ -58,10 +58,7 @@ _JITTER = random.SystemRandom()
 
 
 class PayloadReader(ABC):
-    """Reader of one turn's stream; subclasses interpret one JSON object of their protocol.
-
-    ``failure`` says why reading stopped before the end.
-    """
+    """Reader of one turn's stream of JSON objects; ``failure`` says why it stopped before the end."""
 
     def __init__(self) -> None:
         self.finish_reason: FinishReason | None = None
@@ -71,7 +68,6 @@ class PayloadReader(ABC):
         self.failure: ModelFailed | None = None
 
     def read_all(self, payloads: Iterable[str]) -> list[ModelEvent]:
-        """The events of ``data`` payloads up to the end, or to the first bad payload (``failure``)."""
         events: list[ModelEvent] = []
         for payload in payloads:
             try:
@@ -83,7 +79,6 @@ class PayloadReader(ABC):
         return merge_deltas(events)
 
     def close(self) -> list[ModelEvent]:
-        """Events held back until the end of the stream."""
         return []
 
     def _read(self, payload: str) -> Iterable[ModelEvent]:
@@ -120,7 +115,6 @@ def merge_deltas(events: Iterable[ModelEvent]) -> list[ModelEvent]:
 
 
 def _continues(last: ModelEvent, event: ModelEvent) -> str | None:
-    """The text that an event adds to the previous event, if it continues it."""
     match last, event:
         case (ModelText(), ModelText(delta)) | (ModelThought(), ModelThought(delta)):
             return delta
@@ -159,13 +153,8 @@ async def stream_turn(
 ) -> AsyncGenerator[ModelEvent, None]:
     """Stream one turn; ``TokenUsage`` and ``ModelEnd`` come last.
 
-    Retries happen here only and end with the first byte of an answer: a broken stream is never
-    repeated, because its text was already shown.
-
-    Raises:
-        ToolsRefused: The endpoint refused because of the tools.
-        StreamOptionsRefused: It refused because of ``stream_options``.
-        ModelFailed: Every other failure of the endpoint.
+    Retries happen here only and end with the first byte of an answer: a broken stream is never repeated, because its
+    text was already shown.
     """
     request = _request(client, endpoint, call)
     written = 0

@@ -38,10 +38,7 @@ def build_endpoint(row: RegisteredModel) -> ModelEndpoint:
 
 
 class ModelClientCache:
-    """One client for each registered model, until its row changes.
-
-    A client remembers what it learned of its endpoint; all share one HTTP client.
-    """
+    """One client for each registered model until its row changes, since it learns from its endpoint."""
 
     def __init__(self, keys: Vault, client: httpx.AsyncClient) -> None:
         self._keys = keys
@@ -49,7 +46,6 @@ class ModelClientCache:
         self._kept: dict[str, tuple[int, ChatModel]] = {}
 
     def seal(self, api_key: str) -> str:
-        """Encrypt a key for storage."""
         return self._keys.encrypt(api_key)
 
     def _endpoint(self, row: RegisteredModel) -> ModelEndpoint:
@@ -59,7 +55,6 @@ class ModelClientCache:
         return replace(build_endpoint(row), api_key=key)
 
     def open(self, row: RegisteredModel) -> ChatModel:
-        """The client of a registered model."""
         revision, client = self._kept.pop(row.id, (0, None))
         if client is None or revision != row.revision:
             client = create_model(self._endpoint(row), self._client)
@@ -83,11 +78,6 @@ class UnavailableModel:
     async def events(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
-        """Fail at once.
-
-        Raises:
-            ModelFailed: always.
-        """
         nothing: tuple[ModelEvent, ...] = ()
         for event in nothing:
             yield event

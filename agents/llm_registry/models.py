@@ -16,10 +16,9 @@ LONGEST_MODEL_ID = 200
 class RegisteredModel(Table, table=True):
     """A registered language model (docs/reference/agentex-api.md, section 6).
 
-    An empty ``base_url`` means the provider's preset. ``model_id`` is the name at the endpoint.
-    Prices are per million tokens, in the operator's own currency. ``role_access`` and
-    ``user_access`` hold ids; if both are null everybody may use the model. ``revision`` grows
-    with each change.
+    An empty ``base_url`` means the provider's preset. ``model_id`` is the name at the endpoint. Prices are per million
+    tokens, in the operator's own currency. ``role_access`` and ``user_access`` hold ids; if both are null everybody may
+    use the model. ``revision`` grows with each change.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -53,10 +52,7 @@ class RegisteredModel(Table, table=True):
 
 
 class ModelUsage(Table, table=True):
-    """Tokens of one person on one model and day (UTC); kept when their sessions are deleted.
-
-    ``model`` is the name at the endpoint. ``cost`` is null without a price.
-    """
+    """Tokens of a person on a model (name at the endpoint) and day (UTC), kept without sessions; cost needs a price."""
 
     day: date = Field(primary_key=True)
     user_id: str = Field(primary_key=True, max_length=ID_LENGTH)

@@ -14,13 +14,7 @@ _QUESTION = (ModelMessage("user", "Say hello."),)
 
 @dataclass(frozen=True, slots=True)
 class ModelProbe:
-    """Result of a connection test.
-
-    Attributes:
-        milliseconds: Until the first word, or until it failed.
-        fault: Stable name of what is wrong; empty if the model answered.
-        reason: The fact and the next step, in English.
-    """
+    """Result of a connection test: milliseconds until the first word or failure; an empty ``fault`` is a success."""
 
     milliseconds: int
     fault: str = ""

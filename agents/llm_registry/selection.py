@@ -26,10 +26,7 @@ _OWN = ("", CONFIGURED_ID, EXTRACTIVE_ID)
 
 @dataclass(frozen=True)
 class ModelRef:
-    """A run's model: its listed id, and its name at the endpoint.
-
-    The id is empty for runs from before the registry.
-    """
+    """A run's model: its listed id (empty for runs from before the registry), and its name at the endpoint."""
 
     id: str
     name: str
@@ -44,7 +41,6 @@ class SelectedModel:
 
     @property
     def ref(self) -> ModelRef:
-        """The reference that a run stores."""
         return ModelRef(self.id, self.model.name[:LONGEST_MODEL_ID])
 
 
@@ -68,7 +64,6 @@ class ModelSelector:
         self.built_in = (self._own,) if is_offline else (self._own, offline)
 
     def find_built_in(self, name: str) -> SelectedModel | None:
-        """The built-in model of this id or name at its endpoint."""
         return next((model for model in self.built_in if name in (model.id, model.model.name)), None)
 
     async def select(self, session: AsyncSession, principal: Principal, name: str | None) -> SelectedModel:
@@ -82,11 +77,7 @@ class ModelSelector:
         return self._opened(await find_usable(session, principal, name))
 
     async def reopen(self, session: AsyncSession, owner_id: str, before: ModelRef) -> SelectedModel:
-        """The model of an earlier run, if its owner may still use it, else one whose calls fail.
-
-        Raises:
-            AccountDisabled, InvalidToken: the owner is disabled or gone.
-        """
+        """The model of an earlier run, if its owner may still use it, else one whose calls fail."""
         is_own = before.id in _OWN
         # What the settings say now, if they say something else by now.
         own = self.find_built_in(before.id) or self._own
@@ -97,7 +88,6 @@ class ModelSelector:
             return SelectedModel(before.id, UnavailableModel(before.name))
 
     async def list_usable(self, session: AsyncSession, principal: Principal) -> UsableModels:
-        """All models that the caller may use."""
         query = select(RegisteredModel).where(col(RegisteredModel.enabled).is_(True)).order_by(RegisteredModel.name)
         enabled = (await session.exec(query)).all()
         rows = [row for row in enabled if await may_use(session, principal, row)]

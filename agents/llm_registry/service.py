@@ -61,11 +61,6 @@ class ModelRegistry:
         self._guard = guard
 
     async def create(self, draft: ModelDraft, api_key: str) -> RegisteredModel:
-        """Register a model and seal its key, which may be empty.
-
-        Raises:
-            InvalidRequest, UrlNotAllowed: a field can't be used.
-        """
         await self._check(draft)
         async with unit_of_work(self._database) as work:
             await _lock_registry(work.session)
@@ -75,15 +70,7 @@ class ModelRegistry:
         return row
 
     async def update(self, model_id: str, changes: dict[str, object], api_key: str | None) -> RegisteredModel:
-        """Change a model; the next run on it uses the change.
-
-        Args:
-            changes: new values by the names of ``ModelDraft``.
-            api_key: empty removes the key, None keeps it.
-
-        Raises:
-            InvalidRequest: a field can't be used, or the key would go to another address.
-        """
+        """Change a model by the names of ``ModelDraft``; an empty ``api_key`` removes the key, None keeps it."""
         async with self._database.reading() as session:
             before = to_draft(await get(session, model_id))
         # Which addresses a name has is asked for outside of the transaction: it may take long.
@@ -102,7 +89,6 @@ class ModelRegistry:
         return row
 
     async def delete(self, model_id: str) -> None:
-        """Delete a model."""
         async with unit_of_work(self._database) as work:
             row = await get(work.session, model_id, for_update=True)
             _audit(work, AuditAction.MODEL_REMOVED, row)
@@ -160,10 +146,7 @@ async def get(session: AsyncSession, model_id: str, *, for_update: bool = False)
 
 
 async def _lock_registry(session: AsyncSession) -> None:
-    """Let administrators write the registry one after the other.
-
-    Two at once would each find a name free, and no other default than theirs.
-    """
+    """Serialise changes of the registry: concurrent ones could duplicate a name or the default."""
     turn = select(Role.id).where(Role.name == ADMIN_ROLE).with_for_update(key_share=True)
     await session.exec(turn)
 

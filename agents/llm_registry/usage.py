@@ -31,12 +31,7 @@ class SpentTokens:
 
 
 class UsageSource(Protocol):
-    """What spends tokens: a run or a trial.
-
-    Attributes:
-        model_id: empty if usage is not counted.
-        model: the name at its endpoint.
-    """
+    """A run or trial that spends tokens; an empty ``model_id`` is not counted."""
 
     owner_id: str
     model_id: str
@@ -92,8 +87,7 @@ class UsageListing:
 async def record_run(session: AsyncSession, run: AgentRun) -> None:
     """Count an ended run in the transaction that ends it.
 
-    The row of a continued task has the tokens of the whole task: those of earlier runs are
-    subtracted.
+    The row of a continued task has the tokens of the whole task, so those of earlier runs are subtracted.
     """
     before = (0, 0)
     if run.task_id != run.id:

@@ -23,13 +23,7 @@ MOST_TOOLS = 100
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """A tool of an MCP server, bound to its connection.
-
-    Attributes:
-        name: as models call it.
-        parameters: the server's JSON Schema of the arguments.
-        invoke: calls it with validated arguments and returns its result as text.
-    """
+    """A tool of an MCP server, bound to its connection; ``invoke`` takes validated arguments."""
 
     name: str
     description: str

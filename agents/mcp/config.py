@@ -16,14 +16,7 @@ class McpType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class McpTarget:
-    """Session key: a change of any field needs a new session.
-
-    Attributes:
-        token: sent as a bearer token; empty for none.
-        heartbeat_seconds: between WebSocket pings; None for none.
-        pause_seconds: before a failed server is tried again; doubled each time.
-        max_retries: consecutive failures before pauses begin.
-    """
+    """Session key: a change of any field needs a new session. ``pause_seconds`` follow a failure, doubled each time."""
 
     connection_id: str
     type: McpType
@@ -35,7 +28,6 @@ class McpTarget:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Headers with the credentials."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def __repr__(self) -> str:
@@ -51,7 +43,6 @@ class McpLimits:
         fresh_seconds: age up to which runs use a tool list without asking again.
         message_bytes: small enough to parse without blocking the event loop.
         answer_bytes: of all messages that answer one request.
-        unasked_messages: consecutive ones over a WebSocket.
         tools: of one server; the rest are left out.
         schema_characters: of one tool's schema as JSON; a tool with a larger one is left out.
         description_characters: of one tool; longer ones are cut.

@@ -38,17 +38,13 @@ MOST_CONNECTIONS = 100
 
 
 class ToolListCache:
-    """LRU cache of parsed tool lists, bounded by characters of JSON.
-
-    Entries are immutable: the time of listing is part of the key.
-    """
+    """LRU cache of parsed tool lists, bounded by characters of JSON; keys include the time of listing."""
 
     def __init__(self, characters: int = _PARSED_CHARACTERS) -> None:
         self._lists: OrderedDict[_Key, tuple[tuple[McpTool, ...], int]] = OrderedDict()
         self._room = characters
 
     def get(self, key: _Key) -> tuple[McpTool, ...] | None:
-        """The tools of a list; None if it is not cached."""
         entry = self._lists.get(key)
         if entry is None:
             return None
@@ -56,7 +52,6 @@ class ToolListCache:
         return entry[0]
 
     def parse(self, key: _Key, stored: str) -> tuple[McpTool, ...]:
-        """Parse a stored list and cache it."""
         tools = mcp_tools.from_text(stored)
         if key not in self._lists:
             self._lists[key] = tools, len(stored)
@@ -70,12 +65,7 @@ class ToolListCache:
 async def read_lists(
     session: AsyncSession, parsed: ToolListCache, listed_at: Mapping[str, datetime]
 ) -> dict[str, tuple[McpTool, ...]]:
-    """Tool lists by connection id.
-
-    Args:
-        parsed: cache, which gets the missing lists.
-        listed_at: when each list was made, by connection id.
-    """
+    """Tool lists by connection id; ``parsed`` gets those it lacks."""
     tools_by_id = {key: parsed.get((key, moment)) for key, moment in listed_at.items()}
     missing = [key for key, tools in tools_by_id.items() if tools is None]
     if missing:
@@ -89,10 +79,7 @@ async def read_lists(
 async def fit_quota(
     session: AsyncSession, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
 ) -> tuple[McpTool, ...]:
-    """The first tools of a server that fit the owner's quota over all servers.
-
-    The session must hold the owner's lock.
-    """
+    """The first tools of a server that fit the owner's quota over all servers; needs the owner's lock."""
     query = (
         select(func.sum(McpConnection.tool_count), func.sum(func.length(_STORED)))
         .select_from(McpToolList)
@@ -167,14 +154,7 @@ async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> M
 async def update(
     work: UnitOfWork, owner_id: str, connection_id: str, fields: ConnectionFields, version: int
 ) -> McpConnection:
-    """Replace a connection's fields; a new address discards the tool list.
-
-    Args:
-        version: of the row that the fields were derived from.
-
-    Raises:
-        Conflict: the row was changed since.
-    """
+    """Replace a connection's fields, unless it is no longer at ``version``; a new address discards the tool list."""
     await lock_owner(work.session, owner_id)
     row = await get(work.session, owner_id, connection_id)
     if row.version != version:
@@ -255,11 +235,7 @@ async def list_with_tools(
 
 
 def require_use(principal: Principal, connection_id: str) -> None:
-    """Check that an account may use a connection.
-
-    Raises:
-        PermissionDenied: MCP is not permitted, or the account is limited to other connections.
-    """
+    """Check that an account may use a connection."""
     principal.require(Permission.MCP_VIEW)
     if principal.mcp_access is not None and connection_id not in principal.mcp_access:
         raise PermissionDenied(limit="mcp_access")
@@ -276,11 +252,7 @@ async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
 async def record_tools(
     work: UnitOfWork, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
 ) -> tuple[McpTool, ...]:
-    """Store a server's tool list, unless the connection was changed meanwhile.
-
-    Returns:
-        The tools that fit the owner's quota.
-    """
+    """Store a server's tool list, unless the connection was changed meanwhile; returns the tools within the quota."""
     # Two servers at once must not both find room for their lists.
     await lock_owner(work.session, row.owner_id)
     fitting = await fit_quota(work.session, row, tools, limits)

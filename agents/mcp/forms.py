@@ -22,10 +22,7 @@ _SCHEMES = {McpType.STANDARD: ("https", "http"), McpType.WEBSOCKET: WEBSOCKET_SC
 
 @dataclass(frozen=True)
 class ConnectionForm:
-    """Fields of a connection to create or change; None leaves a field as it is.
-
-    An empty ``auth_token`` removes the stored token; ``config`` is replaced as a whole.
-    """
+    """Fields of a connection; None keeps a field, an empty ``auth_token`` removes it, ``config`` is replaced."""
 
     name: str | None = None
     type: McpType | None = None
@@ -37,11 +34,7 @@ class ConnectionForm:
 
 
 async def create(database: Database, service: McpService, owner_id: str, form: ConnectionForm) -> McpConnection:
-    """Create a connection and list its tools in the background.
-
-    Raises:
-        InvalidRequest, UrlNotAllowed: a field can't be used.
-    """
+    """Create a connection and list its tools in the background."""
     blank = McpConnection(owner_id=owner_id, name="", type=McpType.STANDARD, url="", auth_type="")
     fields = await _fields(service, blank, form)
     async with unit_of_work(database) as work:
@@ -54,15 +47,7 @@ async def create(database: Database, service: McpService, owner_id: str, form: C
 async def update(
     database: Database, service: McpService, which: tuple[str, str], form: ConnectionForm
 ) -> McpConnection:
-    """Change a connection and list its tools in the background.
-
-    Args:
-        which: the owner's id and the connection's.
-
-    Raises:
-        InvalidRequest: a field can't be used, or the token would go to another host.
-        Conflict: others changed it several times meanwhile.
-    """
+    """Change a connection (owner's id, its id) and list its tools in the background; may raise ``Conflict``."""
     attempts = 0
     while True:
         async with database.reading() as session:

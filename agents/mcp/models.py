@@ -25,9 +25,8 @@ class McpStatus(StrEnum):
 class McpConnection(Table, table=True):
     """A person's connection to an MCP server, visible to its owner only.
 
-    ``sealed_token`` needs the installation's secret key. ``fault`` names the last contact's
-    fault. ``version`` counts changes by the owner, so that results of an earlier address are
-    not stored for the current one.
+    ``sealed_token`` needs the installation's secret key. ``fault`` names the last contact's fault. ``version`` counts
+    changes by the owner, so that results of an earlier address are not stored for the current one.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)

@@ -19,13 +19,7 @@ _SWEEP_SECONDS = 30
 
 @dataclass(slots=True)
 class _PoolEntry:
-    """State of one connection.
-
-    Attributes:
-        lock: held while opening, so that waiters share one attempt.
-        open_again: end of the pause after failures (loop time).
-        used: last use (loop time).
-    """
+    """State of one connection, locked while it opens; ``open_again`` ends a pause (loop time)."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     session: "McpSession | None" = None
@@ -54,13 +48,7 @@ class McpPool:
         self._is_closed = False
 
     async def session(self, target: McpTarget, *, insists: bool = False) -> PooledSession:
-        """The session of a connection, opened if needed.
-
-        A session with another target is retired.
-
-        Args:
-            insists: ignore the pause after failures.
-        """
+        """The session of a connection, opened if needed; one with another target is retired."""
         if self._is_closed:
             raise mcp_error(McpFault.CLOSED)
         entry = self._entries.setdefault(target.connection_id, _PoolEntry())
@@ -81,7 +69,6 @@ class McpPool:
                 raise
 
     async def list_tools_once(self, target: McpTarget) -> tuple[McpTool, ...]:
-        """The tools of a server, listed in a separate session."""
         if self._is_closed:
             raise mcp_error(McpFault.CLOSED)
         session, tools = await self._begin(target)
@@ -106,13 +93,11 @@ class McpPool:
             raise
 
     def record_success(self, target: McpTarget) -> None:
-        """Reset the failures of a server."""
         entry = self._entries.get(target.connection_id)
         if entry is not None:
             entry.failures, entry.open_again = 0, 0
 
     def record_failure(self, target: McpTarget) -> None:
-        """Count a failure; after several, pause with exponential backoff."""
         entry = self._entries.get(target.connection_id)
         if entry is None:
             return
@@ -123,19 +108,16 @@ class McpPool:
             entry.open_again = _now() + min(pause, self._limits.most_pause_seconds)
 
     async def discard(self, connection_id: str) -> None:
-        """Close the session of a changed or deleted connection."""
         entry = self._entries.pop(connection_id, None)
         if entry is not None and entry.session is not None:
             await entry.session.close()
 
     async def sweep(self) -> None:
-        """Close idle sessions periodically, until cancelled."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
             self.close_idle()
 
     def close_idle(self) -> None:
-        """Close idle sessions, and drop entries that are not paused."""
         now = _now()
         for connection_id, entry in list(self._entries.items()):
             if entry.used >= now - self._limits.idle_seconds or entry.lock.locked():
@@ -147,7 +129,6 @@ class McpPool:
                 del self._entries[connection_id]
 
     async def close(self) -> None:
-        """Close all sessions for good."""
         self._is_closed = True
         sessions = [entry.session for entry in self._entries.values() if entry.session]
         self._entries.clear()

@@ -41,12 +41,7 @@ FIRST_LOOK_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """Result of a call.
-
-    Attributes:
-        value: as in the protocol: ``content``, ``structuredContent``, ``isError``.
-        text: for a model; images and sounds are only named.
-    """
+    """Result of a call as in the protocol, and as text for a model, which only names images and sounds."""
 
     value: dict[str, JsonValue]
     text: str
@@ -98,23 +93,14 @@ class McpService:
 
     @property
     def call_seconds(self) -> float:
-        """Bound of one call, connecting included."""
         limits = self._limits
         return limits.connect_seconds + limits.list_seconds + limits.call_seconds
 
     async def refresh(self, row: McpConnection, *, insists: bool = True) -> ProbeResult:
-        """List a server's tools and store the outcome.
-
-        Args:
-            insists: ignore the pause after failures.
-        """
         return await self._record(row, await self._look(row, insists=insists))
 
     async def probe(self, row: McpConnection) -> ProbeResult:
-        """Connect in a new session, list the tools, and store the outcome.
-
-        The session in use stays open, and calls in progress continue.
-        """
+        """Connect in a new session, list the tools, and store the outcome; calls in progress continue."""
         try:
             outcome = ProbeResult(await self._pool.list_tools_once(self._target(row)))
         except AgentexError as failure:
@@ -149,11 +135,7 @@ class McpService:
             log.warning("mcp.not_looked", error=type(error).__name__)
 
     def refresh_stale(self, connection_rows: Sequence[ConnectionRow]) -> set[asyncio.Task[ProbeResult]]:
-        """Before a run, refresh connections with outdated tool lists in the background.
-
-        Returns:
-            Tasks of servers that were never reached, which are worth waiting for.
-        """
+        """Refresh outdated tool lists in the background; returns tasks of never-reached servers, worth waiting for."""
         enabled = [connection for connection in connection_rows if connection.row.enabled]
         before = utc_now() - timedelta(seconds=self._limits.fresh_seconds)
         stale = [connection for connection in enabled if connection.listed_at is None or connection.listed_at < before]
@@ -163,15 +145,7 @@ class McpService:
         }
 
     async def call(self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]) -> McpResult:
-        """Call a tool, without retries: a failed call may have taken effect.
-
-        Args:
-            tool: its name on the server.
-
-        Raises:
-            McpSwitchedOff: the connection is disabled.
-            McpRefusal: the server answered with a protocol error.
-        """
+        """Call a tool, without retries: a failed call may have taken effect, except after ``McpRefusal``."""
         if not row.enabled:
             raise McpSwitchedOff
         target = self._target(row)
@@ -195,11 +169,9 @@ class McpService:
         return await asyncio.to_thread(read_result, result)
 
     async def discard(self, connection_id: str) -> None:
-        """Close the session of a changed or deleted connection."""
         await self._pool.discard(connection_id)
 
     async def close(self) -> None:
-        """Close all sessions and background tasks."""
         beside = {self._sweeping, *self._refreshing.values()}
         for task in beside:
             task.cancel()

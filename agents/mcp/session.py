@@ -33,8 +33,8 @@ _OWN_WORDS = ("Server returned an error response", "Session terminated", "Not Fo
 class McpSession:
     """A session from handshake to close.
 
-    Only its own task enters and leaves the library's contexts, whose cancel scopes are bound to
-    a task; requests may come from any task, concurrently.
+    Only its own task enters and leaves the library's contexts, whose cancel scopes are bound to a task; requests may
+    come from any task, concurrently.
     """
 
     def __init__(self, target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> None:
@@ -52,12 +52,10 @@ class McpSession:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it takes requests."""
         is_over = self._is_retired or self._task.done()
         return not is_over and self._note.fault is None
 
     async def wait_opened(self) -> None:
-        """Wait for the handshake."""
         try:
             async with asyncio.timeout(self._limits.connect_seconds + 1):
                 await asyncio.shield(self._opened)
@@ -66,7 +64,6 @@ class McpSession:
             raise mcp_error(McpFault.NO_ANSWER) from error
 
     async def list_tools(self) -> list[McpTool]:
-        """All tools of the server, within the limits."""
         tools: list[mcp_types.Tool] = []
         cursor: str | None = None
         try:
@@ -86,13 +83,7 @@ class McpSession:
         return await asyncio.to_thread(usable_tools, tools, self._limits)
 
     async def call(self, name: str, arguments: dict[str, JsonValue]) -> mcp_types.CallToolResult:
-        """Call a tool, without retries.
-
-        Raises:
-            McpRefusal: the server answered with a protocol error.
-            McpUnavailable, McpResultTooLarge: it gave no usable answer; the call may have taken
-                effect.
-        """
+        """Call a tool, without retries; except after ``McpRefusal``, a failed call may have taken effect."""
         params = mcp_types.CallToolRequestParams(name=name, arguments=arguments)
         request = mcp_types.CallToolRequest(params=params)
 
@@ -107,7 +98,6 @@ class McpSession:
             raise mcp_error(McpFault.NO_ANSWER) from error
 
     async def _ask(self, request: Callable[[ClientSession], Awaitable[ResultT]]) -> ResultT:
-        """Make a request and translate the library's errors."""
         session = self._require()
         note = collect_faults()
         self._pending += 1
@@ -140,13 +130,11 @@ class McpSession:
         return self._session
 
     def retire(self) -> None:
-        """Refuse new requests, and close after those in progress."""
         self._is_retired = True
         if self._pending == 0:
             self._leave.set()
 
     async def close(self) -> None:
-        """Close at once."""
         self._is_retired = True
         self._leave.set()
         done, _ = await asyncio.wait({self._task}, timeout=_CLOSE_SECONDS)

@@ -82,8 +82,8 @@ def from_text(stored: str) -> tuple[McpTool, ...]:
 def callable_name(connection_name: str, tool_name: str) -> str:
     """The name under which a model calls a tool: ``mcp__<connection>__<tool>``.
 
-    Deterministic and unique for both names, and at most 64 characters that all providers accept:
-    changed or cut parts carry a digest.
+    Deterministic and unique for both names, and at most 64 characters that all providers accept: changed or cut parts
+    carry a digest.
     """
     server = _clean(connection_name, _LONGEST_SERVER)
     if "__" in server or server.startswith("_") or server.endswith("_"):

@@ -87,8 +87,8 @@ _CLOSING = " .!。！;；"
 class Distiller:
     """Turns what users wrote into memories, one run at a time.
 
-    Several may share a database: each leases a run, and stores memories and completion in one
-    transaction. After a crash the lease expires and another distiller repeats the run.
+    Several may share a database: each leases a run, and stores memories and completion in one transaction. After a
+    crash the lease expires and another distiller repeats the run.
     """
 
     def __init__(self, database: Database, memories: MemoryService, models: ModelSelector) -> None:
@@ -97,7 +97,6 @@ class Distiller:
         self._models = models
 
     async def run(self) -> None:
-        """Work until cancelled."""
         while True:
             try:
                 is_busy = await self.work_once()
@@ -112,7 +111,6 @@ class Distiller:
                 await asyncio.sleep(_PAUSE_SECONDS)
 
     async def work_once(self) -> bool:
-        """Process the next waiting run; False if there is none."""
         async with self._database.reading() as session:
             if not await queue.has_free(session):
                 return False
@@ -217,16 +215,8 @@ async def distill_facts(
 ) -> list[str]:
     """The facts to remember from a person's messages; mostly none.
 
-    The offline model finds only what the person explicitly asks to be remembered. Facts of a
-    language model count only if they are made of the person's words.
-
-    Args:
-        messages: the person's own, oldest first.
-        known: existing memories, newest first.
-        spend: called with the tokens of each model call.
-
-    Raises:
-        ModelFailed: the model broke off.
+    The offline model finds only what the person explicitly asks to be remembered. Facts of a language model count only
+    if they are made of the person's words. ``spend`` gets the tokens of each model call.
     """
     if model.is_extractive:
         stated = stated_facts(messages, most=MOST_FACTS)

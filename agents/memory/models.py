@@ -23,9 +23,8 @@ class MemorySource(StrEnum):
 class Memory(Table, table=True):
     """A fact remembered for its owner only.
 
-    ``digest`` is of the folded text and unique for an owner. ``run_id`` is the client's id of
-    the source run, which may be gone. ``vector`` (little-endian float32) of ``vector_model`` is
-    made by the first search that needs it.
+    ``digest`` is of the folded text and unique for an owner. ``run_id`` is the client's id of the source run, which may
+    be gone. ``vector`` (little-endian float32) of ``vector_model`` is made by the first search that needs it.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)

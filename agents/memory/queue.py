@@ -22,12 +22,7 @@ from core.json_access import as_list, as_object
 
 @dataclass(frozen=True)
 class DistillJob:
-    """A leased run.
-
-    Args:
-        holder: unique for each lease, so that a late holder is told from its successor.
-        attempts: including this one.
-    """
+    """A leased run; ``holder`` is unique for each lease."""
 
     run_key: str
     holder: str
@@ -36,12 +31,7 @@ class DistillJob:
 
 @dataclass(frozen=True)
 class UserUtterances:
-    """What a run's owner wrote in it, oldest first.
-
-    Args:
-        run_id: the client's id.
-        model: that answered.
-    """
+    """What a run's owner wrote in it, oldest first."""
 
     owner_id: str
     run_id: str
@@ -67,11 +57,7 @@ async def has_free(session: AsyncSession) -> bool:
 
 
 async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> DistillJob | None:
-    """Lease the next waiting run; None if there is none.
-
-    Args:
-        holder: a unique name.
-    """
+    """Lease the next waiting run; None if there is none."""
     now = await database_now(work.session)
     free = (
         select(Distillation)
@@ -90,10 +76,7 @@ async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> DistillJob 
 
 
 async def load_utterances(session: AsyncSession, job: DistillJob) -> UserUtterances | None:
-    """What the owner wrote; None if the run is gone or must not be distilled.
-
-    That is so if its owner has changed their mind, or they or the run lack the permission.
-    """
+    """What the owner wrote; None if the run is gone, or the owner or a permission no longer allows distilling it."""
     run = await session.get(AgentRun, job.run_key)
     if run is None or not await _may_remember(session, run):
         return None
@@ -127,7 +110,6 @@ async def _may_remember(session: AsyncSession, run: AgentRun) -> bool:
 
 
 def _lacking(run: AgentRun) -> list[JsonValue]:
-    """Permissions that the run was started without."""
     return as_list(as_object(run.request.get("input")).get("lacking"))
 
 

@@ -92,7 +92,6 @@ def rank(question: str, memories: Sequence[Memory], dense: DenseScores | None) -
 
 
 def _lexical(question: str, memories: Sequence[Memory]) -> _HitList:
-    """BM25 as in the index, with term rarity among these memories."""
     query_terms = encode_query(question).indices
     weights_by_memory = [_weights(memory.text) for memory in memories]
     holders = Counter(term for weights in weights_by_memory for term in query_terms if term in weights)
@@ -110,23 +109,18 @@ def _weights(text: str) -> dict[int, float]:
 
 
 class MemorySearcher:
-    """Searches memories by terms and by an encoder's vectors.
-
-    Vectors of another model are replaced.
-    """
+    """Searches memories by terms and by an encoder's vectors; those of another model are replaced."""
 
     def __init__(self, database: Database, encoder: Encoder) -> None:
         self._database = database
         self._encoder = encoder
 
     async def search(self, owner_id: str, question: str) -> list[RankedMemory]:
-        """The owner's memories related to a question, best first."""
         async with self._database.reading() as session:
             memories = await store.list_all(session, owner_id)
         return await self.rank(question, memories)
 
     async def rank(self, question: str, memories: Sequence[Memory]) -> list[RankedMemory]:
-        """These memories of one owner that are related to a question, best first."""
         if not memories or not question.strip():
             return []
         dense = await self._dense(question, memories)
@@ -161,7 +155,6 @@ class MemorySearcher:
         return np.frombuffer(joined, _STORED).reshape(len(memories), -1)
 
     async def _make_vectors(self, memories: Sequence[Memory]) -> list[Memory]:
-        """Make missing vectors; returns the memories that got one."""
         lacking = [memory for memory in memories if not self._has_vector(memory)][:_MADE_AT_ONCE]
         if lacking:
             vectors = await self._encoder.embed_passages([memory.text for memory in lacking])

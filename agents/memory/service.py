@@ -36,11 +36,7 @@ class RunMemory:
 
 
 class MemoryService:
-    """The memories of all users, each for their owner only.
-
-    Args:
-        most: memories that one owner may have.
-    """
+    """The memories of all users, each for their owner only; ``most`` is per owner."""
 
     def __init__(self, database: Database, encoder: Encoder, *, most: int) -> None:
         self._database = database
@@ -48,15 +44,9 @@ class MemoryService:
         self._most = most
 
     async def save(self, work: UnitOfWork, owner_id: str, draft: MemoryDraft) -> SavedMemory:
-        """Save a memory in the caller's transaction.
-
-        Raises:
-            InvalidRequest: the text is empty or too long.
-        """
         return await store.save(work, owner_id, draft, most=self._most)
 
     async def search(self, owner_id: str, question: str) -> list[RankedMemory]:
-        """The owner's memories related to a question, best first."""
         return await self._searcher.search(owner_id, question)
 
     async def for_run(
@@ -68,15 +58,9 @@ class MemoryService:
         is_offline: bool,
         choices: MemoryChoices | None = None,
     ) -> RunMemory:
-        """The memory of a run; empty if its owner does not allow it.
+        """The memory of a run; empty if its owner does not allow it. The last of the user's messages is the question.
 
-        Never fails: a run without memories is better than no run.
-
-        Args:
-            run_id: the client's id.
-            said: the user's messages of the thread, the question last.
-            is_offline: the model only quotes and reads no context.
-            choices: the owner's, if already loaded.
+        Never fails: a run without memories is better than no run. Offline models only quote and read no context.
         """
         try:
             if choices is None:
@@ -109,7 +93,6 @@ class MemoryService:
         return (ContextItem(_ABOUT, "\n".join(lines)),)
 
     async def remember(self, owner_id: str, draft: MemoryDraft) -> SavedMemory:
-        """Save a memory in a transaction of its own."""
         async with unit_of_work(self._database) as work:
             return await self.save(work, owner_id, draft)
 
@@ -124,13 +107,11 @@ class _RunOwnerMemory:
         self._utterances = utterances
 
     async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
-        """Memories about something, best first."""
         ranked = await self._memories.search(self._owner_id, about)
         rows = [hit.memory for hit in ranked[:most]]
         return tuple(MemoryHit(row.text, row.source, row.updated_at) for row in rows)
 
     async def save(self, text: str) -> SaveResult:
-        """Save a fact that the user stated in this conversation."""
         if not is_stated_in(text, self._utterances):
             raise NotStatedByUser
         if mentions_secret(text):

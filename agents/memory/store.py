@@ -47,14 +47,7 @@ class MemoryListing:
 
 
 async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int) -> SavedMemory:
-    """Save a memory; an equal memory of the owner stays as it is.
-
-    Args:
-        most: memories that one owner may have.
-
-    Raises:
-        InvalidRequest: the text is empty or too long.
-    """
+    """Save a memory, at most ``most`` per owner; an equal one stays as it is."""
     text = clean(draft.text)
     digest = text_digest(text)
     # Two at once must not both find room for the last one, nor both be new.
@@ -100,12 +93,7 @@ async def list_all(session: AsyncSession, owner_id: str) -> Sequence[Memory]:
 
 
 async def update(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) -> Memory:
-    """Replace a memory's text; its source becomes the user.
-
-    Raises:
-        InvalidRequest: the text is empty or too long.
-        Conflict: another memory of the owner is equal.
-    """
+    """Replace a memory's text, with the user as its source; ``Conflict`` if the owner has an equal one."""
     await lock_owner(work.session, owner_id)
     row = await get(work.session, owner_id, memory_id)
     cleaned = clean(text)

@@ -26,13 +26,7 @@ _KEPT = frozenset("\n\t\u200c\u200d")
 
 
 def clean(text: str, *, field: str = "text") -> str:
-    """The text without surrounding white space and invisible characters.
-
-    Control and bidirectional characters could show a reader something else than a model reads.
-
-    Raises:
-        InvalidRequest: nothing is left, or it is longer than ``MAX_CHARACTERS``.
-    """
+    """The text without surrounding white space and invisible characters, which could hide what a model reads."""
     cleaned = "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in _INVISIBLE).strip()
     if not 0 < len(cleaned) <= MAX_CHARACTERS:
         raise InvalidRequest(field, f"Use 1 to {MAX_CHARACTERS} characters")
@@ -56,8 +50,7 @@ def mentions_secret(text: str) -> bool:
 def is_stated_in(text: str, utterances: Sequence[str]) -> bool:
     """Whether at least half of a fact's words are the user's.
 
-    This keeps documents from writing memories; a fact in another language than the messages
-    fails, too.
+    This keeps documents from writing memories; a fact in another language than the messages fails, too.
     """
     words = set(tokenize(_PERSON.sub(" ", text)))
     heard = {token for message in utterances for token in tokenize(message)}

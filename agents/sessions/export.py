@@ -23,8 +23,6 @@ _BATCH = 100
 
 @dataclass(frozen=True)
 class _ExportTexts:
-    """Fixed texts of an export in one language."""
-
     untitled: str
     session: str
     created: str
@@ -85,7 +83,6 @@ class MarkdownExporter:
         self._words = _CHINESE if is_cjk_dominant(row.title) else _ENGLISH
 
     def head(self) -> str:
-        """The text before the messages."""
         row, words = self._row, self._words
         facts = (
             (words.session, row.id),
@@ -96,7 +93,6 @@ class MarkdownExporter:
         return f"# {plain(row.title) or words.untitled}\n\n{listed}\n"
 
     def message(self, message: ChatMessage) -> str:
-        """One message with its sources, thoughts and tool calls."""
         details, words = message.details, self._words
         role = words.roles.get(message.role) or plain(message.role)
         parts = [f"\n## {role} · {_moment(message.created_at)}", quoted(message.content)]
@@ -146,7 +142,6 @@ def _json(value: JsonValue) -> str:
 
 
 def _folded(title: str, body: str) -> str:
-    """A folded section; its own tags are its only HTML."""
     line = html.escape(" ".join(title.split()))
     return f"<details>\n<summary>{line}</summary>\n\n{body}\n\n</details>"
 
@@ -156,10 +151,7 @@ def _moment(moment: datetime) -> str:
 
 
 async def message_batches(database: Database, session_key: str) -> AsyncGenerator[Sequence[ChatMessage]]:
-    """The current messages of a session, oldest first; later ones are left out.
-
-    No transaction stays open between batches: readers may be slow.
-    """
+    """The current messages of a session, oldest first, without an open transaction: readers may be slow."""
     async with database.reading() as session:
         newest = select(func.max(ChatMessage.position)).where(ChatMessage.session_id == session_key)
         last = (await session.exec(newest)).one() or 0

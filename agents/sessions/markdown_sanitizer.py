@@ -20,7 +20,6 @@ _INLINE_SIGNS = re.compile(r"([\\`*_\[\]|~$!])")
 
 
 def _reader() -> MarkdownIt:
-    """A parser for text whose HTML and link definitions are escaped."""
     reader = MarkdownIt("commonmark", {"html": False})
     reader.disable(["reference", "html_block", "html_inline", "autolink"])
     # All links are to be seen here, above all the bad ones.
@@ -47,9 +46,9 @@ def fenced(text: str, language: str = "") -> str:
 def quoted(text: str) -> str:
     """Markdown as a quotation that keeps its looks but not its effects.
 
-    HTML shows as text, also in code whose limits are uncertain; images become links, link
-    definitions become text, and so do links of a paragraph with a target such as
-    ``javascript:``. A text that would take long to parse (``LONGEST_READ``) becomes code.
+    HTML shows as text, also in code whose limits are uncertain; images become links, link definitions become text, and
+    so do links of a paragraph with a target such as ``javascript:``. A text that would take long to parse
+    (``LONGEST_READ``) becomes code.
     """
     if len(text) > LONGEST_READ:
         return "\n".join(_quotation(fenced(_in_lines(text))))

@@ -29,10 +29,7 @@ class MessageMatch:
 
 @dataclass(frozen=True)
 class SessionSearchResult:
-    """One page of sessions with the words, and how many there are in all.
-
-    ``matches`` are by ``ChatSession.id``; none if only the title has the words.
-    """
+    """One page of sessions with the words; ``matches`` by ``ChatSession.id`` lack those found by title only."""
 
     rows: Sequence[ChatSession]
     total: int
@@ -42,14 +39,10 @@ class SessionSearchResult:
 async def search_sessions(
     session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, arranged: Callable[[_Query], _Query]
 ) -> SessionSearchResult:
-    """The sessions with the words in their title or in a message.
+    """The sessions with the words in their title or in a message; ``arranged`` adds order and limits to a query.
 
-    Matches are substrings, so that Chinese needs no segmentation; case is ignored as far as the
-    database can. There is no index: the owner's messages are scanned.
-
-    Args:
-        conditions: of the sessions to search.
-        arranged: adds order and limits to a query.
+    Matches are substrings, so that Chinese needs no segmentation; case is ignored as far as the database can. There is
+    no index: the owner's messages are scanned.
     """
     newest = (
         select(ChatMessage.session_id, func.max(ChatMessage.position).label("position"))

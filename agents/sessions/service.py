@@ -35,10 +35,7 @@ _JOINERS = "\u200c\u200d"
 
 @dataclass(frozen=True)
 class SessionListing:
-    """One page of sessions, and how many there are in all.
-
-    ``matches`` of a search are by ``ChatSession.id``.
-    """
+    """One page of sessions, and how many there are in all. ``matches`` of a search are by ``ChatSession.id``."""
 
     items: Sequence[ChatSession]
     total: int
@@ -77,12 +74,7 @@ async def get(session: AsyncSession, principal: Principal, session_id: str) -> C
 async def list_sessions(
     session: AsyncSession, principal: Principal, page: PageRequest, *, is_archived: bool | None, search: str = ""
 ) -> SessionListing:
-    """One page of the caller's sessions.
-
-    Args:
-        is_archived: None for both.
-        search: words in the title or a message; empty for all sessions.
-    """
+    """One page of the caller's sessions, perhaps with ``search`` words in title or messages; None: archived or not."""
     conditions: list[ColumnElement[bool]] = [col(ChatSession.owner_id) == principal.user_id]
     if is_archived is not None:
         conditions.append(col(ChatSession.is_archived).is_(is_archived))
@@ -136,11 +128,7 @@ async def update(
 
 
 async def delete(work: UnitOfWork, row: ChatSession) -> None:
-    """Delete a session with its messages, runs, events, recorded retrievals and images.
-
-    Raises:
-        ThreadBusy: a run is active on it.
-    """
+    """Delete a session with its messages, runs, events, retrievals and images, unless a run is active."""
     runs = select(AgentRun.id).where(AgentRun.session_id == row.id)
     await retrieval_log.delete_of_runs(work, runs)
     # Decided by the row itself: a run may have begun since it was read.
@@ -158,11 +146,7 @@ async def delete(work: UnitOfWork, row: ChatSession) -> None:
 async def list_messages(
     session: AsyncSession, row: ChatSession, *, before_id: str | None, limit: int
 ) -> MessageListing:
-    """The newest messages of a session, or those before a message, oldest first.
-
-    Raises:
-        InvalidRequest: ``before_id`` is no message of this session.
-    """
+    """The newest messages of a session, or those before a message, oldest first."""
     query = select(ChatMessage).where(ChatMessage.session_id == row.id)
     if before_id is not None:
         pivot = select(ChatMessage.position).where(
@@ -212,16 +196,11 @@ def make_title(question: str) -> str:
 
 
 def _is_unseen(sign: str) -> bool:
-    """Whether a character only controls how others are shown, such as text direction."""
     return unicodedata.category(sign) in {"Cc", "Cf"} and not (sign.isspace() or sign in _JOINERS)
 
 
 async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> None:
-    """Check that the owner may have another session; holds the owner's lock.
-
-    Args:
-        most: 0 is unlimited.
-    """
+    """Check that the owner may have another session (``most`` 0: unlimited); holds the owner's lock."""
     if not most:
         return
     await lock_owner(session, owner_id)

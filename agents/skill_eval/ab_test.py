@@ -1,7 +1,7 @@
 """A/B test of a skill: answers with and without it, judged blindly by a model.
 
-Each pair is judged twice, in both orders, because models favour what they read first; only where both
-judgements agree one answer counts as the better one (Zheng et al. 2023, arXiv:2306.05685, section 3.4).
+Each pair is judged twice, in both orders, because models favour what they read first; only if both judgements agree is
+an answer better (Zheng et al. 2023, arXiv:2306.05685, section 3.4).
 """
 
 import json
@@ -97,12 +97,7 @@ class ComparisonReport:
 
 @dataclass(frozen=True)
 class ComparisonSetup:
-    """The versions to compare and the models.
-
-    Args:
-        against: another version; None for no skill.
-        user_id: the account that pays for the tokens.
-    """
+    """The versions to compare (``against`` None: no skill), the models, and the account that pays."""
 
     skill: OpenedSkill
     against: OpenedSkill | None
@@ -125,20 +120,12 @@ class SkillComparison:
         self._pairs: dict[int, list[ComparedPair]] = {}
 
     def run(self, queries: Sequence[str], runs: int) -> AsyncGenerator[int]:
-        """Ask each request ``runs`` times and judge the answers; see ``run_concurrently``.
-
-        Yields:
-            How many pairs are judged.
-
-        Raises:
-            ModelFailed: a model broke off.
-        """
+        """Ask each request ``runs`` times and judge the answers; yields how many pairs are judged."""
         self._pairs = {place: [] for place in range(len(queries))}
         trials = [partial(self._try, place, query) for place, query in enumerate(queries) for _ in range(runs)]
         return run_concurrently(trials)
 
     def report(self, runs: int) -> ComparisonReport:
-        """The report, once :meth:`run` has ended."""
         contest = self._contest
         pairs = tuple(pair for of_query in self._pairs.values() for pair in of_query)
         counted = Counter(pair.outcome for pair in pairs)
@@ -177,7 +164,6 @@ class SkillComparison:
         return outcomes.get((first.better, second.better), ComparisonOutcome.SAME), reasons
 
     async def _verdict(self, query: str, first: str, other: str) -> _Verdict | None:
-        """The judge's verdict on two answers in this order; None where it can't be read."""
         request = json.dumps({"request": query, "A": first, "B": other}, ensure_ascii=False)
         messages = [ModelMessage("system", _JUDGE), ModelMessage("user", request)]
         for _ in range(2):
@@ -209,7 +195,7 @@ async def _text_of(model: ChatModel, messages: Sequence[ModelMessage], spent: li
 
 
 def _loaded_skill_messages(skill: OpenedSkill) -> list[ModelMessage]:
-    """The messages that load a skill in a run, whole even where it is strict: there is one turn."""
+    """The messages that load a skill in a run, whole even if it is strict: there is one turn."""
     parsed, card = skill.parsed, skill.card
     ref = SkillVersionRef(card.id, card.version, card.sha)
     active = ActiveSkill(card.slug, ref, plain_line(parsed.name), None, (), parsed.token_estimate, chosen=True)

@@ -16,13 +16,9 @@ _LOOK_SECONDS = 1.0
 
 
 async def run_concurrently(trials: Sequence[Callable[[], Awaitable[None]]]) -> AsyncGenerator[int]:
-    """Run trials, some at once; closing the generator cancels the rest.
+    """Run trials, some at once; closing the generator cancels the rest, and so does the first failure, which is raised.
 
-    Yields:
-        How many are done; at least once a second, so that a waiting caller can leave.
-
-    Raises:
-        Exception: that of the first failing trial; the others are cancelled.
+    Yields how many are done at least once a second, so that a waiting caller can leave.
     """
     free = asyncio.Semaphore(_AT_ONCE)
 

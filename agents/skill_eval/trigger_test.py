@@ -30,21 +30,10 @@ Spend = Callable[[TokenUsage], None]
 
 
 async def loaded_skill_ids(model: ChatModel, skills: RunSkills, request: str, spend: Spend) -> tuple[str, ...]:
-    """The skills that a model loads for a request before it does anything else.
+    """Ids of the skills that a model loads for a request before anything else, in order; may be none.
 
-    It gets ReAct's prompt, the index, and the tools of a run without documents. Searches for skills
-    and unknown names are answered; any other call or text ends the trial. Nothing is loaded.
-
-    Args:
-        skills: the skills that it may load.
-        spend: is told the tokens of each turn.
-
-    Returns:
-        Ids of skills, in the order of the calls; none where it goes on without a skill.
-
-    Raises:
-        ToolsRefused: the endpoint takes no tools.
-        ModelFailed: the model broke off.
+    It gets ReAct's prompt, the index, and the tools of a run without documents. Searches for skills and unknown names
+    are answered; any other call or text ends the trial. Nothing is loaded. ``spend`` gets the tokens of each turn.
     """
     context = RunContext(request, model, skills=skills)
     tools = build_toolbox(ToolScope(context, Evidence(), top_k=1))
@@ -97,14 +86,7 @@ class TriggerTrials:
         self._loaded: dict[int, list[tuple[str, ...]]] = {}
 
     def run(self, queries: Sequence[TriggerQuery], runs: int) -> AsyncGenerator[int]:
-        """Ask each request ``runs`` times; see ``run_concurrently``.
-
-        Yields:
-            How many trials are done.
-
-        Raises:
-            ModelFailed: the model broke off.
-        """
+        """Ask each request ``runs`` times; yields how many trials are done, see ``run_concurrently``."""
         self._loaded = {place: [] for place in range(len(queries))}
         trials = [partial(self._try, place, query) for place, query in enumerate(queries) for _ in range(runs)]
         return run_concurrently(trials)
@@ -124,7 +106,6 @@ class TriggerTrials:
             await record_usage(self._database, candidates.reader_id, self._chosen, spent)
 
     def answers(self, queries: Sequence[TriggerQuery]) -> list[Answer]:
-        """The answers, request by request, once :meth:`run` has ended."""
         candidates = self._candidates
         cards = {card.id: card for card in (*candidates.siblings, candidates.tested)}
         answers: list[Answer] = []

@@ -19,13 +19,7 @@ _OWN_TAGS = re.compile(r"<(?=/?\s*(?:skill_\w+|available_skills)\b)", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class StrictStep:
-    """A step of a strict skill.
-
-    Attributes:
-        title: in one line.
-        text: Markdown as written.
-        tools: those of the skill that the step names; None if it names none.
-    """
+    """A step of a strict skill; ``tools`` are those of the skill that it names, None if it names none."""
 
     title: str
     text: str
@@ -112,15 +106,7 @@ class OfferedSkill:
 
 @dataclass(frozen=True, slots=True)
 class ActiveSkill:
-    """A skill that the run has loaded.
-
-    Attributes:
-        tools: as declared; None for no restriction.
-        steps: their titles.
-        tokens: estimate of its text.
-        chosen: by a person, not by the model.
-        stages: the steps of a strict skill, else empty.
-    """
+    """A loaded skill: ``tools`` None is no restriction, ``stages`` are strict steps, ``chosen`` is by a person."""
 
     key: str
     ref: SkillVersionRef
@@ -137,12 +123,7 @@ _ACTIVE = TypeAdapter(ActiveSkill)
 
 @dataclass(slots=True)
 class LoadedSkill:
-    """An active skill with the call that loaded it and the call's result.
-
-    Attributes:
-        done: evidence for each step done, from 1.
-        is_unread: the model has yet to read the last result.
-    """
+    """An active skill with evidence for each step done, from 1; ``is_unread``: the model has yet to read it."""
 
     skill: ActiveSkill
     call: ToolCall
@@ -152,7 +133,6 @@ class LoadedSkill:
 
     @property
     def current(self) -> int | None:
-        """The first step that is not done."""
         steps = range(1, len(self.skill.steps) + 1)
         return next((index for index in steps if index not in self.done), None)
 
@@ -160,8 +140,8 @@ class LoadedSkill:
     def in_force(self) -> ActiveSkill:
         """The skill with the tools that it allows now.
 
-        Calls made together with a step's report were meant for that step: until the model reads
-        the next step, both must allow them.
+        Calls made together with a step's report were meant for that step: until the model reads the next step, both
+        must allow them.
         """
         now = _at_stage(self.skill, self.current)
         if not self.skill.stages or not self.done or not self.is_unread:
@@ -170,7 +150,7 @@ class LoadedSkill:
         return replace(now, tools=_in_both(before.tools, now.tools))
 
     @property
-    def told(self) -> str:
+    def result_text(self) -> str:
         """The result of the loading call; for a strict skill, with its current step."""
         stages = self.skill.stages
         if not stages or not self.done:
@@ -180,13 +160,11 @@ class LoadedSkill:
 
 
 def _at_stage(skill: ActiveSkill, index: int | None) -> ActiveSkill:
-    """A skill with the tools of a step, from 1; None once all are done."""
     tools = skill.stages[index - 1].tools if skill.stages and index else None
     return skill if tools is None else replace(skill, tools=tools)
 
 
 def _in_both(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Tools that both lists allow; None for no restriction."""
     if first is None or second is None:
         return second if first is None else first
     tools = (*(tool for tool in first if names_tool(second, tool)), *(t for t in second if names_tool(first, t)))

@@ -25,14 +25,7 @@ _NOTHING = IndexBlock("", (), 0)
 
 
 class RunSkillsFactory:
-    """Builds the skills of runs.
-
-    Args:
-        encoder: for semantic ranking; None for words alone.
-
-    Attributes:
-        impressions: counter that must be run in the background.
-    """
+    """Builds the skills of runs; ``impressions`` must run in the background."""
 
     def __init__(self, database: Database, encoder: Encoder | None = None) -> None:
         self.impressions = ImpressionCounter(database)
@@ -51,10 +44,8 @@ class RunSkillsFactory:
     ) -> RunSkills | None:
         """The skills of a run; None if it may use none.
 
-        Args:
-            cards: the usable skills if the run starts; None to load them for a resumed run.
-            had_skills: the journal has skills, whose tool restrictions still apply.
-            context_window: of the run's model, in tokens.
+        ``cards`` are usable skills, None for a resumed run. ``had_skills``: the journal has skills, whose tool
+        restrictions still apply. ``context_window`` is in tokens.
         """
         owner_id = task.owner_id
         # What a run that goes on has in its index was counted when it began.
@@ -78,11 +69,6 @@ class RunSkillsFactory:
     async def build_trial(
         self, owner_id: str, cards: Sequence[catalog.CatalogCard], question: str, *, context_window: int
     ) -> RunSkills:
-        """The skills of a trial run, of which nothing is counted.
-
-        Args:
-            context_window: of the model, in tokens.
-        """
         library = OwnerSkillLoader(self._database, RunTask("", owner_id))
         offered = list(assign_keys(cards, owner_id).values())
         resources = await self._resources(offered, question, library, index_budget(context_window))
@@ -108,7 +94,6 @@ class RunSkillsFactory:
         return SkillResources(library, selector, listed)
 
     async def _selector(self, offered: Sequence[OfferedSkill]) -> SkillSelector:
-        """The cached selector of these skills, whose texts are encoded once."""
         key = tuple((skill.key, skill.ref.sha) for skill in offered)
         selector = self._selectors.pop(key, None)
         if selector is None:
@@ -138,7 +123,6 @@ def assign_keys(cards: Sequence[catalog.CatalogCard], owner_id: str) -> dict[str
 
 
 def _chosen(pinned: Sequence[PinnedSkill], offered: Sequence[OfferedSkill]) -> list[OfferedSkill]:
-    """Pinned skills, keyed so that they don't clash with offered ones."""
     by_id, by_key = {skill.ref.id: skill for skill in offered}, {skill.key for skill in offered}
     chosen: list[OfferedSkill] = []
     for pin in pinned:

@@ -34,17 +34,13 @@ _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
 class ImpressionCounter:
-    """Counts skills in prompt indexes in memory and writes the counts in the background.
-
-    Statistics only: a killed process loses what it has not written.
-    """
+    """Counts skills in prompt indexes, written in the background; a killed process loses some counts."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counts: Counter[tuple[str, int]] = Counter()
 
     def add(self, skills: Sequence[SkillVersionRef]) -> None:
-        """Count one impression of each skill."""
         self._counts.update((skill.id, skill.version) for skill in skills)
 
     async def run(self) -> None:
@@ -77,45 +73,21 @@ class ImpressionCounter:
 class SkillLoader(Protocol):
     """Access to the skills of a run's owner."""
 
-    async def open(self, skill_id: str, version: int) -> OpenedSkill:
-        """A version of a skill.
+    async def open(self, skill_id: str, version: int) -> OpenedSkill: ...
 
-        Raises:
-            PermissionDenied: the owner may use no skills.
-        """
-        ...
+    async def read_file(self, skill_id: str, path: str, version: int) -> bytes: ...
 
-    async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
-        """The content of a file that the version lists.
+    def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None: ...
 
-        Raises:
-            SkillNotFound, SkillVersionNotFound, PermissionDenied: see :meth:`open`.
-        """
-        ...
+    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None: ...
 
-    def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
-        """Count skills in the run's index."""
-        ...
+    async def record_completion(self, skill: SkillVersionRef) -> None: ...
 
-    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
-        """Record that the run uses a version; idempotent."""
-        ...
-
-    async def record_completion(self, skill: SkillVersionRef) -> None:
-        """Count that the last step was reported done."""
-        ...
-
-    async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
-        """Count and audit that these skills denied a tool."""
-        ...
+    async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None: ...
 
 
 class OwnerSkillLoader:
-    """The ``SkillLoader`` of a run's owner; access is checked at every call.
-
-    Args:
-        impressions: None to count none.
-    """
+    """The ``SkillLoader`` of a run's owner; access is checked at every call, and impressions are optional."""
 
     def __init__(self, database: Database, task: RunTask, impressions: ImpressionCounter | None = None) -> None:
         self._database = database
@@ -124,13 +96,11 @@ class OwnerSkillLoader:
         self._impressions = impressions
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
-        """See :class:`SkillLoader`."""
         async with self._database.reading() as session:
             await self._admitted(session)
             return await catalog.open_skill(session, UserViewer(self._owner_id), skill_id, version)
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
-        """See :class:`SkillLoader`."""
         async with self._database.reading() as session:
             await self._admitted(session)
             reader = UserViewer(self._owner_id)
@@ -142,12 +112,10 @@ class OwnerSkillLoader:
         return owner
 
     def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
-        """See :class:`SkillLoader`."""
         if self._impressions is not None:
             self._impressions.add(skills)
 
     async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
-        """See :class:`SkillLoader`."""
         try:
             async with unit_of_work(self._database) as work:
                 if await self._add(work, skill, key, chosen=chosen):
@@ -171,11 +139,9 @@ class OwnerSkillLoader:
         return added.rowcount > 0
 
     async def record_completion(self, skill: SkillVersionRef) -> None:
-        """See :class:`SkillLoader`."""
         await self._count(UsageKind.COMPLETED, [skill])
 
     async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
-        """See :class:`SkillLoader`."""
         await self._count(UsageKind.DENIED, skills)
         async with unit_of_work(self._database) as work:
             owner = await principal_for_user(work.session, self._owner_id)

@@ -35,13 +35,7 @@ class SkillResources:
 
 
 class RunSkills:
-    """The skills of one run; its journal stores changes as notes.
-
-    Args:
-        chosen: by a person, in order; loaded first.
-        inputs: of the request, for the skills.
-        is_chinese: language of questions to people.
-    """
+    """The skills of one run; those ``chosen`` by a person load first. The journal stores changes as notes."""
 
     def __init__(
         self,
@@ -68,7 +62,6 @@ class RunSkills:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All available keys, sorted."""
         return tuple(sorted(self._offered))
 
     def start_loading_chosen(self) -> bool:
@@ -77,17 +70,14 @@ class RunSkills:
         return not begun
 
     def find(self, name: str) -> OfferedSkill | None:
-        """The skill of a key or id, in the run's version."""
         by_id = next((skill for skill in self._offered.values() if skill.ref.id == name), None)
         return self._offered.get(name.strip().removeprefix("/")) or by_id
 
     def withdraw(self, skill: OfferedSkill) -> None:
-        """Remove a deleted skill, unless it is active."""
         if not self.is_active(skill.ref.id):
             self._offered.pop(skill.key, None)
 
     def similar_keys(self, name: str) -> list[str]:
-        """Keys that are spelled similarly."""
         return close_names(name.lower(), self.keys)
 
     async def rank(self, query: str, most: int) -> list[OfferedSkill]:
@@ -98,19 +88,15 @@ class RunSkills:
 
     @property
     def active(self) -> tuple[ActiveSkill, ...]:
-        """Active skills in the order of loading."""
         return tuple(loaded.skill for loaded in self._loaded.values())
 
     def is_active(self, skill_id: str) -> bool:
-        """Whether a skill is active."""
         return skill_id in self._loaded
 
     def is_chosen(self, skill_id: str) -> bool:
-        """Whether a person chose a skill."""
         return any(skill.ref.id == skill_id for skill in self.chosen)
 
     def lacks_room_for(self, skill: ActiveSkill) -> bool:
-        """Whether another skill would exceed the limits; pending skills count."""
         by_id = {other.ref.id: other for other in (*self.active, *self._pending.values())}
         others = [other for other in by_id.values() if other.ref.id != skill.ref.id]
         by_model = sum(not other.chosen for other in others)
@@ -118,7 +104,6 @@ class RunSkills:
         return together > MOST_TOKENS or (not skill.chosen and by_model >= MOST_ACTIVE)
 
     def pin(self, skill: ActiveSkill) -> None:
-        """Keep to this version from now on."""
         offered = self._offered.get(skill.key)
         card = offered.card if offered else SkillCard(skill.key, skill.name, "")
         self._offered[skill.key] = OfferedSkill(skill.key, skill.ref, card)
@@ -130,24 +115,19 @@ class RunSkills:
         self.pin(pending)
 
     def release_pending(self, call_id: str) -> None:
-        """End such a restriction."""
         self._pending.pop(call_id, None)
 
     def note_loaded(self, call_id: str, skill: ActiveSkill) -> None:
-        """Note that a call loads a skill, effective once its result is stored."""
         self._notes[call_id] = {"loaded": dump_skill(skill)}
 
     def note_step(self, call_id: str, skill_id: str, index: int, evidence: str) -> None:
-        """Note that a call reports a step done."""
         step: dict[str, JsonValue] = {"id": skill_id, "index": index, "evidence": evidence}
         self._notes[call_id] = {"step": step}
 
     def pop_note(self, call_id: str) -> dict[str, JsonValue] | None:
-        """The note of a call, to be stored with its result."""
         return self._notes.pop(call_id, None)
 
     def apply(self, call: ToolCall, content: str, note: JsonValue) -> None:
-        """Apply a note, also when the run is resumed."""
         about = as_object(note)
         if "loaded" in about:
             skill = load_skill(about["loaded"])
@@ -166,26 +146,18 @@ class RunSkills:
             working.is_unread = False
 
     def is_unread(self, skill_id: str) -> bool:
-        """Whether the model has yet to read the skill or its current step."""
         working = self._loaded.get(skill_id)
         return working is not None and working.is_unread
 
     def current_step(self, skill_id: str) -> int | None:
-        """The first step of an active skill that is not done; None once all are."""
         working = self._loaded.get(skill_id)
         return None if working is None else working.current
 
     def done_steps(self, skill_id: str) -> frozenset[int]:
-        """The steps of an active skill that are done, from 1."""
         working = self._loaded.get(skill_id)
         return frozenset(working.done if working else ())
 
     def refusal(self, tool: str, among: Collection[str] = ()) -> str | None:
-        """Why active skills deny a tool, for the model; None if they allow it.
-
-        Args:
-            among: names of the run's tools.
-        """
         if self._allows(tool):
             return None
         names = ", ".join(skill.key for skill in self.restricting)
@@ -208,7 +180,6 @@ class RunSkills:
         return tuple(loaded.in_force for loaded in self._loaded.values())
 
     def _counting(self, skills: Iterable[ActiveSkill]) -> list[ActiveSkill]:
-        """Skills that restrict tools; only those chosen by a person, if any restricts."""
         every = (*self._in_force, *self._pending.values())
         by_person = any(skill.chosen for skill in every if skill.tools is not None)
         return [skill for skill in skills if skill.tools is not None and (skill.chosen or not by_person)]
@@ -230,14 +201,10 @@ class RunSkills:
         return self.index.text
 
     async def record_denial(self, tool: str) -> None:
-        """Count and audit a denied tool."""
         await self.loader.record_denial([skill.ref for skill in self.restricting], tool)
 
     def with_active_skills(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-        """The messages with every active skill, added behind the last question if absent.
-
-        Skill texts are tool results, never above the system message.
-        """
+        """The messages with active skills as tool results behind the last question, never in the system message."""
         present = {call.id for message in messages for call in message.tool_calls}
         missing = [loaded for loaded in self._loaded.values() if loaded.call.id not in present]
         last = max((place for place, message in enumerate(messages) if message.role == "user"), default=None)
@@ -246,15 +213,11 @@ class RunSkills:
         added: list[ModelMessage] = []
         for loaded in missing:
             added.append(ModelMessage("assistant", tool_calls=(loaded.call,)))
-            added.append(ModelMessage("tool", loaded.told, tool_call_id=loaded.call.id))
+            added.append(ModelMessage("tool", loaded.result_text, tool_call_id=loaded.call.id))
         return [*messages[: last + 1], *added, *messages[last + 1 :]]
 
     def state_update(self, *, anew: bool = False) -> JsonValue:
-        """Active skills as shared state if they changed since the last call, else None.
-
-        Args:
-            anew: also if they did not change.
-        """
+        """Active skills as shared state if they changed since the last call or ``anew``, else None."""
         state: JsonValue = [to_state(loaded) for loaded in self._loaded.values()]
         if not state or (state == self._last_state and not anew):
             return None

@@ -38,16 +38,9 @@ def slash_skill(question: str) -> str | None:
 async def select_skills(
     session: AsyncSession, principal: Principal, request: RunRequest, configured: JsonValue
 ) -> SkillSelection:
-    """The usable skills, and those chosen by the request, else by its session, and ``/slug``.
+    """The usable skills, and those chosen by the request, else by its session's ``skill_ids``, and ``/slug``.
 
-    A message with a slash that names no skill is just a message.
-
-    Args:
-        configured: the session's ``skill_ids``.
-
-    Raises:
-        InvalidRunInput: an id can't be used, or the skills are too many or too long together.
-        PermissionDenied: the request names skills, and the caller may use none.
+    A slash that names no skill is just text. Unusable ids, too many or too long skills raise ``InvalidRunInput``.
     """
     field, choices = "forwardedProps.skill_ids", request.options.skill_ids
     if choices:
@@ -84,11 +77,7 @@ def _check_size(skills: Sequence[OpenedSkill], field: str) -> None:
 
 
 async def find_config_fault(session: AsyncSession, principal: Principal, configured: JsonValue) -> str | None:
-    """What is wrong with a session's ``skill_ids``, if anything.
-
-    Raises:
-        PermissionDenied: the caller may use no skills.
-    """
+    """What is wrong with a session's ``skill_ids``, if anything."""
     choices = read_skill_choices(configured or [])
     if choices is None:
         return "must be a list of ids or of {id, version}"

@@ -25,14 +25,7 @@ _POLICIES: TypeAdapter[ToolPolicy] = TypeAdapter(ToolPolicy)
 
 @dataclass(frozen=True)
 class PolicyView:
-    """A tool's policies as its user sees them.
-
-    Args:
-        policy: in force.
-        default: in force without a choice of the user.
-        own: the user's choice.
-        bound: the operator's; the user may be stricter, not freer.
-    """
+    """A tool's policies for its user; ``default`` is in force without a choice, and ``bound`` limits choices."""
 
     tool: str
     policy: ToolPolicy
@@ -42,11 +35,7 @@ class PolicyView:
 
 
 def server_policies(bounds: Mapping[str, ToolPolicy]) -> ServerPolicies:
-    """The policies of this server with the operator's bounds.
-
-    Raises:
-        UnusableSetting: a bound names no tool.
-    """
+    """The policies of this server with the operator's bounds; ``UnusableSetting`` for an unknown tool."""
     unknown = sorted(name for name in bounds if name not in DEFAULT_POLICIES and not is_policy_name(name))
     if unknown:
         raise UnusableSetting(
@@ -74,12 +63,7 @@ async def effective_policies(session: AsyncSession, owner_id: str, server: Serve
 async def set_policies(
     work: UnitOfWork, owner_id: str, server: ServerPolicies, choices: Mapping[str, ToolPolicy | None]
 ) -> None:
-    """Set some of one's own policies; None removes a choice.
-
-    Raises:
-        InvalidRequest: there is no such tool.
-        ToolPolicyFixed: the operator allows no freer use of a tool.
-    """
+    """Set some of one's own policies; None removes a choice. ``ToolPolicyFixed`` if the operator is stricter."""
     for tool, policy in choices.items():
         if tool not in server.defaults:
             raise InvalidRequest(f"policies.{tool[:100]}", f"No such tool; there are {_tool_names()}")
@@ -110,7 +94,6 @@ async def reset_policies(work: UnitOfWork, owner_id: str) -> None:
 
 
 def _note(work: UnitOfWork, owner_id: str, chosen: dict[str, JsonValue]) -> None:
-    """Audit new policies; none if all were removed."""
     changed: list[JsonValue] = [{"tool": tool, "policy": policy} for tool, policy in chosen.items()]
     target = AuditTarget("user", owner_id)
     audit(work.session, AuditAction.TOOL_POLICIES_CHANGED, target, details={"policies": changed})

@@ -48,7 +48,6 @@ class RoleChangeBody(RequestModel):
     )
 
     def draft(self) -> RoleDraft:
-        """The same in the domain's terms."""
         return RoleDraft(self.name, self.display_name, self.permissions)
 
 

@@ -103,15 +103,14 @@ class UserChangeBody(RequestModel):
     )
 
     def change(self) -> UserChange:
-        """The same in the domain's terms."""
-        custom, given = self.custom_permissions, self.model_fields_set
+        custom, fields_set = self.custom_permissions, self.model_fields_set
         return UserChange(
             role_id=self.role_id,
             status=self.status,
             grants=None if custom is None else custom.grants,
             revokes=None if custom is None else custom.revokes,
-            model_access=AccessLimit(self.model_access) if "model_access" in given else None,
-            mcp_access=AccessLimit(self.mcp_access) if "mcp_access" in given else None,
+            model_access=AccessLimit(self.model_access) if "model_access" in fields_set else None,
+            mcp_access=AccessLimit(self.mcp_access) if "mcp_access" in fields_set else None,
         )
 
 
@@ -151,7 +150,6 @@ class DeletedUser(ResponseModel):
 
     @classmethod
     def of(cls, result: DeletionResult) -> Self:
-        """The same in the answer's terms."""
         counts = asdict(result.owned) | {"api_keys": result.api_keys}
         nothing = {"knowledge_bases": 0, "documents": 0, "skills": 0}
         is_handed_over = result.heir_id is not None
@@ -194,7 +192,6 @@ async def _user_filter(
     role_id: Annotated[Text | None, Field(max_length=200)] = None,
     status: _Status | None = None,
 ) -> UserFilter:
-    """The filters of the list."""
     return UserFilter(search, role_id, status)
 
 
@@ -204,7 +201,6 @@ async def _deletion_mode(
     ] = None,
     erase: Annotated[bool, Query(description="Erase everything that the account owns")] = False,
 ) -> DeletionMode:
-    """What becomes of what a deleted account owns."""
     return DeletionMode(transfer_to, erase)
 
 
@@ -245,8 +241,8 @@ async def change_user(
     user_id: Text, body: UserChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[WholeUserAnswer]:
     """Change an account's role, status or rights; it counts from its next request on."""
-    found = await user_admin.change_user(work.session, principal, user_id, body.change())
-    return _whole(*found)
+    result = await user_admin.change_user(work.session, principal, user_id, body.change())
+    return _whole(*result)
 
 
 @router.delete(

@@ -106,7 +106,6 @@ async def export_audit(database: CurrentDatabase, filters: Filter) -> ExportResp
 
 
 def _audit_details(filters: AuditFilter) -> dict[str, JsonValue]:
-    """The filters that are set, as audit details."""
     filled = {key: value for key, value in asdict(filters).items() if value}
     return _FILTER.dump_python(filled, mode="json")
 

@@ -134,7 +134,7 @@ async def login(
 
 
 def login_answer(user: User, role: Role, tokens: IssuedTokens) -> LoginAnswer:
-    """What somebody gets who has logged in, in whatever way."""
+    """The answer to any kind of successful login."""
     return LoginAnswer(
         access_token=tokens.access_token,
         refresh_token=tokens.refresh_token,

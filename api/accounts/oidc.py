@@ -195,8 +195,6 @@ async def exchange_sign_on_code(
 
 
 class _Arrival:
-    """A browser that returns from the provider."""
-
     def __init__(self, context: AppContext, settings: Settings, provider: "OidcProvider", answer: AuthResponse) -> None:
         self._context = context
         self._settings = settings
@@ -206,7 +204,6 @@ class _Arrival:
         """Set when the browser is known to be the one that began."""
 
     async def welcome(self, state: str, browser: str) -> str:
-        """The URL to continue at, with a one-time code."""
         async with unit_of_work(self._context.database) as work:
             questions, destination = await redeem_attempt(work.session, state=state, browser=browser)
         self.destination = destination
@@ -227,7 +224,7 @@ class _Arrival:
 
 
 async def _retry_once(act: Callable[[], Awaitable[str]]) -> str:
-    """Retry once if another request was faster: then its account is found."""
+    """Retry once if a concurrent request was faster: then its account is found."""
     try:
         return await act()
     except (IntegrityError, OidcEmailTaken):

@@ -20,6 +20,6 @@ class ApiKeyAnswer(ResponseModel):
 
 
 def key_page(listing: ApiKeyListing, page: PageRequest) -> Envelope[Items[ApiKeyAnswer]]:
-    """One page of an account's keys as they are shown."""
+    """One page of an account's keys."""
     items = [ApiKeyAnswer.model_validate(row, from_attributes=True) for row in listing.items]
     return page_of(items, page, total=listing.total)

@@ -29,12 +29,12 @@ _PAGE = """<!doctype html>
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a person looks at the answer, rather than a program."""
+    """Whether the client is a browser rather than a program."""
     return "text/html" in request.headers.get("accept", "")
 
 
 def sign_in_page(error: AgentexError) -> HTMLResponse:
-    """The error in both languages, with what narrows it down."""
+    """The error in both languages, with its narrower reason."""
     reason = error.details.get("reason")
     code = f"{error.code} {reason}" if isinstance(reason, str) else str(error.code)
     page = _PAGE.format(message=escape(error.message), message_zh=escape(error.message_zh), code=escape(code))

@@ -62,9 +62,9 @@ _WITH_ERROR = frozenset({"RUN_ERROR", "TOOL_CALL_RESULT"})
 
 
 def with_error(event: WireEvent) -> WireEvent:
-    """The event with ``error`` where something failed (docs/reference/ag-ui-endpoint.md).
+    """The event with ``error`` if something failed (docs/reference/ag-ui-endpoint.md).
 
-    A failing tool fails no run: the agent hears of it and may go another way.
+    A failing tool fails no run: the agent learns of it and may go another way.
     """
     match event["type"], event.get("content"):
         case "RUN_ERROR", _:
@@ -81,7 +81,6 @@ def with_error(event: WireEvent) -> WireEvent:
 
 
 def _framing(media_type: str, version: JsonValue) -> Framing:
-    """What a stream is made of; who names a version of AG-UI gets that and nothing beside it."""
     if version is not None:
         return choose_framing(media_type)
     return choose_framing(media_type, with_error, _WITH_ERROR)

@@ -112,7 +112,6 @@ _STREAM_EXAMPLE = (
 
 
 def _rejections() -> dict[int | str, dict[str, object]]:
-    """The OpenAPI entry of the validation table, with each message as an example."""
     described = error_responses(RejectedRunInput)
     code = RejectedRunInput.code
     examples = {
@@ -124,11 +123,7 @@ def _rejections() -> dict[int | str, dict[str, object]]:
 
 
 async def _read_body(request: Request) -> bytes:
-    """The body, unless it has more bytes than the contract allows; it is not parsed then.
-
-    Raises:
-        RejectedRunInput: it has.
-    """
+    """The body, unparsed; refused beyond the contract's size."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > MOST_BYTES:
         raise InputRule.SIZE.broken("body", max_bytes=MOST_BYTES)
@@ -142,11 +137,6 @@ async def _read_body(request: Request) -> bytes:
 
 
 async def _resolved(image: AttachedImage, principal: Principal, agents: AgentServices, hosts: set[str]) -> ImageRef:
-    """The caller's own image behind a signed URL; nothing is fetched.
-
-    Raises:
-        RejectedRunInput: the URL is none, or has expired.
-    """
     try:
         row = await agents.attachments.resolve(image.url, principal, hosts=hosts)
     except (InvalidLink, LinkExpired) as error:
@@ -195,14 +185,14 @@ async def accept_run(
 
 
 def frame(item: ThreadEvent) -> bytes:
-    """One server-sent event; only the last one of a place names it, so that none is lost."""
+    """One server-sent event; only the last one of a position carries its id, so that none is lost."""
     kind = str(item.event["type"])
     place = "" if item.seq is None else f"id: {format_cursor(item.run_id, item.seq)}\n"
     return f"{place}event: {kind}\ndata: ".encode() + orjson.dumps(item.event) + b"\n\n"
 
 
 async def pieces(feed: AsyncGenerator[list[ThreadEvent]]) -> AsyncGenerator[bytes]:
-    """The frames of a feed; an empty piece where nothing happened for a while."""
+    """The frames of a feed; an empty piece when nothing happened for a while."""
     async with aclosing(feed):
         async for frames in feed:
             yield b"".join(map(frame, frames))

@@ -67,15 +67,9 @@ class AttachmentAnswer(ResponseModel):
 
 
 class ImageResponse(RangeFileResponse):
-    """An image as a file, which no browser takes for anything else.
+    """An image as a file, which no browser takes for anything else; ``exit_stack`` is closed after the answer."""
 
-    Args:
-        path: its bytes.
-        row: whose type the headers tell.
-        held: closed when the answer is over.
-    """
-
-    def __init__(self, path: Path, row: Attachment, held: AsyncExitStack) -> None:
+    def __init__(self, path: Path, row: Attachment, exit_stack: AsyncExitStack) -> None:
         super().__init__(
             path,
             media_type=row.mime_type,
@@ -87,7 +81,7 @@ class ImageResponse(RangeFileResponse):
                 "Cross-Origin-Resource-Policy": "same-origin",
             },
         )
-        self.held = held
+        self.exit_stack = exit_stack
 
 
 @router.post(

@@ -137,7 +137,6 @@ def _local(moment: datetime, zone: ZoneInfo, *, all_day: bool) -> str:
 
 
 async def _zone(session: AsyncSession, principal: Principal, name: str | None) -> ZoneInfo:
-    """The named zone, else the account's, else UTC."""
     account = await get_user(session, principal.user_id)
     return UserClock(None, account.time_zone).zone(name).zone
 

@@ -308,7 +308,6 @@ async def call_mcp_tool(
 async def _usable_connection(
     database: Database, agents: AgentServices, principal: Principal, connection_id: str
 ) -> ConnectionWithTools:
-    """A connection that the caller may use."""
     async with database.reading() as session:
         (connection,) = await connections.list_with_tools(
             session, agents.mcp.tool_lists, principal.user_id, [connection_id]

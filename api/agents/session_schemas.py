@@ -58,17 +58,17 @@ class MessageList(ResponseModel):
 
 
 def session_answer(row: ChatSession) -> SessionAnswer:
-    """A session as it is answered with."""
+    """The API form of a session."""
     return SessionAnswer.model_validate(row.model_dump())
 
 
 def listed_session(row: ChatSession, match: MessageMatch | None) -> ListedSession:
-    """A session of a list, with the place where what was searched for stands."""
-    found = None if match is None else MatchAnswer.model_validate(asdict(match))
-    return ListedSession(**session_answer(row).model_dump(), match=found)
+    """The API form of a listed session, with the place of a search match."""
+    match_answer = None if match is None else MatchAnswer.model_validate(asdict(match))
+    return ListedSession(**session_answer(row).model_dump(), match=match_answer)
 
 
 def message_answer(row: ChatMessage) -> MessageAnswer:
-    """A message as it is answered with."""
+    """The API form of a message."""
     fields = row.model_dump(exclude={"id"})
     return MessageAnswer.model_validate({**fields, "id": row.message_id, "metadata": row.details})

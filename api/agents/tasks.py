@@ -153,12 +153,7 @@ class Deleted(ResponseModel):
 
 
 async def person(database: Database, principal: Principal, user_id: str) -> Principal:
-    """Whose tasks are meant: the caller's, by id or name, or anybody's where an administrator asks.
-
-    Raises:
-        UserNotFound: there is no such account, it is switched off or waits for its erasure, or it
-            is not the caller's.
-    """
+    """The user whose tasks are meant: the caller, by id or name, or anybody if an administrator asks."""
     if user_id in {principal.user_id, principal.username}:
         return principal
     if not principal.is_administrator:
@@ -176,12 +171,7 @@ async def person(database: Database, principal: Principal, user_id: str) -> Prin
 
 
 async def oneself(database: Database, principal: Principal, user_id: str) -> Principal:
-    """The caller, who alone acts in their own name; what a task finds and remembers is theirs.
-
-    Raises:
-        UserNotFound: as for :func:`person`.
-        PermissionDenied: an administrator means somebody else.
-    """
+    """The caller, who must be the named user; tasks search and remember for them."""
     owner = await person(database, principal, user_id)
     if owner.user_id != principal.user_id:
         raise PermissionDenied(field="user_id", reason="nobody acts in another person's name")

@@ -46,7 +46,7 @@ _BY_STATUS = {
 def error_response(
     error: type[AgentexError], details: dict[str, object] | None = None, *, language: str = ""
 ) -> JSONResponse:
-    """The answer for an error (docs/reference/agentex-api.md, section 1.3), in Chinese where that is preferred."""
+    """The answer for an error (docs/reference/agentex-api.md, section 1.3), in Chinese if preferred."""
     headers: dict[str, str] = {}
     if error.status in _RETRY_SECONDS:
         # RFC 9110, section 10.2.3; a rate limit knows better.
@@ -59,7 +59,7 @@ def error_response(
 
 
 def error_body(error: type[AgentexError], details: dict[str, object] | None = None, *, language: str = "") -> ErrorBody:
-    """The body of an error, for answers and for streams that have begun."""
+    """The body of an error, also for streams that have begun."""
     message = error.message_zh if language.lower().startswith("zh") else error.message
     return ErrorBody.model_validate({"code": error.code, "message": message, "details": details or {}})
 
@@ -76,7 +76,7 @@ def error_responses(*errors: type[AgentexError]) -> dict[int | str, dict[str, ob
 
 
 def error_line(error: type[AgentexError]) -> str:
-    """How OpenAPI names an error."""
+    """OpenAPI's text for an error."""
     return f"`{error.code}` {error.message}"
 
 
@@ -124,7 +124,7 @@ def _answer_conflict(request: Request, _error: Exception) -> JSONResponse:
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Make every error an answer of the documented shape."""
+    """Answer every error in the documented shape."""
     app.add_exception_handler(AgentexError, _answer_agentex_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     app.add_exception_handler(StarletteHTTPException, _answer_http)

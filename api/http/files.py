@@ -33,17 +33,12 @@ def file_responses(description: str, *media_types: str) -> dict[int | str, dict[
 
 
 class RangeFileResponse(FileResponse):
-    """A file of which parts can be asked for (``Range``).
+    """A file that serves ranges; ``exit_stack`` is closed after the answer."""
 
-    Attributes:
-        held: closed when the answer is over.
-    """
-
-    held: AsyncExitStack
+    exit_stack: AsyncExitStack
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the file, or why not."""
-        async with self.held:
+        async with self.exit_stack:
             refused = _Refused(send)
             await super().__call__(scope, receive, refused.send)
             if refused.error is not None:
@@ -55,7 +50,7 @@ class RangeFileResponse(FileResponse):
 
 
 class _Refused:
-    """Takes away Starlette's plain words about a range, in whose place our envelope comes."""
+    """Replaces Starlette's plain-text range errors by our envelope."""
 
     def __init__(self, send: Send) -> None:
         self.error: type[AgentexError] | None = None
@@ -63,7 +58,6 @@ class _Refused:
         self._send = send
 
     async def send(self, message: Message) -> None:
-        """Pass a message on, or keep it."""
         if message["type"] == "http.response.start" and message["status"] in _ERRORS:
             self.error = _ERRORS[message["status"]]
             self.whole = Headers(raw=message["headers"]).get("content-range", "")
@@ -78,21 +72,15 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE
 
 
 def content_disposition(title: str, *, fallback: str, extension: str) -> str:
-    """The header that saves an answer under a title, whatever the title is.
-
-    Args:
-        title: from a person; signs that a file name can't have become blanks.
-        fallback: a name in ASCII, for clients that know no other and titles that leave nothing.
-        extension: of the file, without a dot.
-    """
+    """The header that saves an answer under any title; ``fallback`` is an ASCII name, the extension has no dot."""
     name = safe_name(title) or fallback
     ascii_name = f'filename="{fallback}.{extension}"'
     return f"attachment; {ascii_name}; filename*=UTF-8''{quote(f'{name}.{extension}', safe='')}"
 
 
 def safe_name(title: str) -> str:
-    """A title as a file name without its extension; empty where nothing of it can be used."""
-    seen = "".join(sign if unicodedata.category(sign)[0] != "C" else " " for sign in title)
-    name = " ".join(_FORBIDDEN.sub(" ", seen).split()).strip(". ")
+    """A title as a file name without its extension; may be empty."""
+    visible = "".join(sign if unicodedata.category(sign)[0] != "C" else " " for sign in title)
+    name = " ".join(_FORBIDDEN.sub(" ", visible).split()).strip(". ")
     name = name[: grapheme_boundary(name, _LONGEST)].rstrip(". ")
     return "" if _RESERVED.match(name) else name

@@ -1,4 +1,4 @@
-"""Reads multipart uploads as streams, with limits that hold before anything is stored."""
+"""Streaming reader of multipart uploads, with limits that apply before anything is stored."""
 
 from collections.abc import (
     AsyncGenerator,
@@ -42,12 +42,7 @@ STREAMS_BODY = "streams_body"
 
 @dataclass(frozen=True)
 class FileForm:
-    """A multipart form with one file.
-
-    Args:
-        file: the part named ``file``.
-        fields: the other parts' text by name; the last one of a name counts.
-    """
+    """A multipart form with one file, and its other parts' text by name; the last one of a name counts."""
 
     file: UploadFile
     fields: Mapping[str, str]
@@ -57,16 +52,9 @@ class FileForm:
 async def single_file_form(
     request: Request, *, max_bytes: int, fields: Collection[str] = ()
 ) -> AsyncGenerator[FileForm]:
-    """A multipart body with one part named ``file``, spooled to disk while it arrives.
+    """A multipart body with one part named ``file`` (of at most ``max_bytes``), spooled to disk while it arrives.
 
-    Args:
-        request: has the body.
-        max_bytes: of the file.
-        fields: the names that other parts may have.
-
-    Raises:
-        InvalidRequest: not multipart, no file, more than one, or a part of another name.
-        FileTooLarge: more bytes than allowed; reading stops there.
+    Only ``fields`` may be other parts. Beyond the limit reading stops with ``FileTooLarge``.
     """
     _check_head(request, max_bytes)
     setattr(request.state, STREAMS_BODY, True)
@@ -90,14 +78,14 @@ def _check_kind(request: Request) -> None:
 
 
 def missing_file(*, many: bool) -> InvalidRequest:
-    """That a form has no part named ``file``."""
+    """The error for a form without a part named ``file``."""
     words = "at least one part" if many else "one part"
     zh = f"请发送{'至少' if many else ''}一个名为 file 且带文件名的部分"
     return InvalidRequest("file", f"Send {words} named file, with a file name", zh)
 
 
 def _check_names(items: Iterable[tuple[str, UploadFile | str]], fields: Collection[str]) -> None:
-    """Refuse a misspelt field, which would be passed over without a word."""
+    """Refuse unknown fields, which would be ignored silently."""
     allowed = sorted({"file", *fields})
     for name, _ in items:
         if name not in allowed:
@@ -124,12 +112,9 @@ def _declared_bytes(request: Request) -> int:
 
 @dataclass(frozen=True)
 class FormFile:
-    """One file of a form with many.
+    """One file of a form with many, closed when the next one comes, and the text fields before it.
 
-    Args:
-        file: spooled to disk, closed when the next one comes.
-        fields: the form's text fields that came before it.
-        is_too_large: it has more bytes than allowed, and those were not kept.
+    ``is_too_large``: bytes beyond the limit were dropped.
     """
 
     file: UploadFile
@@ -145,7 +130,6 @@ class _LimitedParser(MultiPartParser):
         self._most_files = most_files
 
     def on_headers_finished(self) -> None:
-        """Refuse one file too many in words of our own."""
         super().on_headers_finished()
         if self._current_files > self._most_files:
             most = self._most_files
@@ -163,22 +147,14 @@ class _StreamingParser(_LimitedParser):
         self._is_whole = False
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
-        """Pass over what is beyond the limit."""
         file = self._current_part.file
         if file is None or (file.size or 0) <= self.max_bytes:
             super().on_part_data(data, start, end)
 
     def on_end(self) -> None:
-        """Take note of the line that ends the form."""
         self._is_whole = True
 
     def check_end(self) -> None:
-        """Refuse a form of which something is missing or would hold for nothing.
-
-        Raises:
-            MultiPartException: it breaks off, perhaps within a file.
-            InvalidRequest: a field stands behind all files.
-        """
         if not self._is_whole:
             raise MultiPartException("The form has no end.")
         if self._current_files and self._current_part.file is None:
@@ -188,12 +164,9 @@ class _StreamingParser(_LimitedParser):
 
 
 async def read_files(request: Request, take: Callable[[FormFile], Awaitable[None]], *, max_bytes: int) -> None:
-    """Hand over the parts named ``file`` of a multipart body one by one, as each has arrived.
+    """Yield the parts named ``file``, at most 1,000, of a multipart body one by one, as each has arrived.
 
-    Raises:
-        InvalidRequest: not multipart, more than 1,000 files, or a part of another name; what had
-            arrived before was handed over.
-        StorageFull: no room to spool a file; what came before was handed over.
+    Files before an error were yielded.
     """
     _check_kind(request)
     setattr(request.state, STREAMS_BODY, True)
@@ -214,23 +187,10 @@ async def read_file_batches(
     max_bytes: int,
     fields: Collection[str] = (),
 ) -> None:
-    """Hand over the parts named ``file`` of a multipart body a few at a time, in their order.
+    """Pass on the parts named ``file``, at most 1,000, of a multipart body in batches of ``most``, in their order.
 
-    The body is read to its end before: of a form that is refused nothing is handed over.
-
-    Args:
-        request: has the body.
-        take: is given some of them, at least one.
-        most: how many of them at the most.
-        max_bytes: of a file.
-        fields: the names that other parts may have.
-
-    Raises:
-        InvalidRequest: not multipart, more than 1,000 files, a part of another name, a field
-            behind all files, or a body that breaks off.
-        RequestTooLarge: more bytes than are kept of a body.
-        StorageFull: no room to spool the body, or a file of it; only then may some have been
-            handed over.
+    The body is read to its end first: nothing of a refused form is passed on, except if there is no room to spool a
+    file.
     """
     _check_kind(request)
     limit = max(MOST_BODY_BYTES, max_bytes + _OVERHEAD)
@@ -340,6 +300,6 @@ async def read_blocks(file: UploadFile) -> AsyncGenerator[bytes]:
 
 
 async def read_head(file: UploadFile) -> bytes:
-    """The first bytes, by which its type is told."""
+    """The first bytes, which tell the file's type."""
     await file.seek(0)
     return await file.read(HEAD_BYTES)

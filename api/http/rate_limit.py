@@ -11,13 +11,13 @@ _MINUTE = 60.0
 
 
 def client_address(scope: Scope) -> str:
-    """Where a request comes from, as far as its proxies are believed; empty over a socket file."""
+    """The address of a request as far as its proxies are trusted; empty over a socket file."""
     client = scope.get("client")
     return client[0] if client else ""
 
 
 class RequestLimits:
-    """Lets requests in, or says when to come again."""
+    """Admits requests, or says when to come again."""
 
     def __init__(self, limiter: RateLimiter, settings: AccessSettings) -> None:
         self._limiter = limiter
@@ -25,21 +25,12 @@ class RequestLimits:
         self._per_key = Limit(settings.key_requests_per_minute, _MINUTE)
 
     async def admit(self, principal: Principal) -> None:
-        """Count a request of somebody who is known.
-
-        Raises:
-            TooManyRequests: the account or the key has used up its requests.
-        """
         charges = [Charge(f"user:{principal.user_id}", self._general)]
         if principal.key_id is not None:
             charges.append(Charge(f"key:{principal.key_id}", self._per_key))
         await charge_or_refuse(self._limiter, charges, TooManyRequests)
 
     async def admit_stranger(self, scope: Scope) -> None:
-        """Count a request without a valid credential; those of others behind one address do not count.
-
-        Raises:
-            TooManyRequests: the address has used up its requests.
-        """
+        """Count a request without a valid credential; others' valid requests from the same address do not count."""
         charge = Charge(f"address:{address_range(client_address(scope))}", self._general)
         await charge_or_refuse(self._limiter, [charge], TooManyRequests)

@@ -68,8 +68,7 @@ class Router(APIRouter):
 def serve(app: FastAPI, routers: Iterable[Router]) -> None:
     """Add the routes of these routers to an application.
 
-    ``include_router`` would build each route once more, for prefixes and responses that an
-    application may add; ours adds none.
+    ``include_router`` would build each route again, for prefixes and responses that we don't use.
     """
     for router in routers:
         app.router.routes.extend(router.routes)

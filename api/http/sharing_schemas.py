@@ -21,7 +21,6 @@ class SharedUser(ResponseModel):
 
     @classmethod
     def of(cls, row: User | None) -> Self | None:
-        """A row as an answer."""
         return None if row is None else cls(id=row.id, username=row.username)
 
 
@@ -33,7 +32,6 @@ class SharedRole(ResponseModel):
 
     @classmethod
     def of(cls, row: Role | None) -> Self | None:
-        """A row as an answer."""
         return None if row is None else cls(name=row.name, display_name=row.display_name)
 
 
@@ -74,8 +72,7 @@ class ShareBody(SubjectBody):
 
     access: Literal["read", "write"] = "read"
 
-    def wanted(self) -> ShareSpec:
-        """The same in the domain's terms."""
+    def to_spec(self) -> ShareSpec:
         return ShareSpec(Access(self.access), self.user_id, self.username, self.role)
 
 
@@ -87,9 +84,8 @@ class SharesBody(RequestModel):
         default=None, max_length=100, description="Of the list as it was read; refused if it changed"
     )
 
-    def wanted(self) -> list[ShareSpec]:
-        """The same in the domain's terms."""
-        return [share.wanted() for share in self.shares]
+    def to_specs(self) -> list[ShareSpec]:
+        return [share.to_spec() for share in self.shares]
 
 
 def shares_answer(shares: Sequence[ShareEntry]) -> Envelope[ShareList]:

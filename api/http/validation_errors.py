@@ -1,8 +1,4 @@
-"""Why a request does not have the shape of its operation, in a caller's terms.
-
-pydantic tells the names of validators and of the branches of unions, which are no part of a
-request: what is told here are fields that the request has, or lacks.
-"""
+"""Validation errors in terms of the request, instead of pydantic's validators and branches of unions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -62,19 +58,14 @@ _LENGTHS = {
 
 
 def error_details(problems: Sequence[Mapping[str, Any]], body: object) -> dict[str, object]:
-    """Where a request is wrong, and how.
+    """Where a request is wrong, and how, from at least one of pydantic's problems.
 
-    Of a value that may be one of several things, pydantic reports why it is none of each: what is
-    told is what is wrong with the one that it comes closest to, or all that it may be.
-
-    Args:
-        problems: as pydantic reports them, at least one.
-        body: of the request, decoded; the names that it has tell fields from validators.
+    If a value fails all branches of a union, the branch that it comes closest to is reported, or all allowed forms. The
+    decoded body's names tell fields from validators.
 
     Returns:
-        ``field``: the path to the first thing that is wrong, such as ``filters.metadata.year``, or
-        the part of a request that is wrong as a whole, such as ``body``; ``error``: a sentence
-        about it; ``error_zh``: the same in Chinese, where there are words for it.
+        ``field``: the path to the first error, such as ``filters.metadata.year``, or a part of the request, such as
+        ``body``; ``error``: a sentence about it; ``error_zh``: the same in Chinese, if available.
     """
     problems = problems[:_MOST_LOOKED_AT]
     paths = [_path_of(problem, body) for problem in problems]
@@ -93,7 +84,6 @@ def _is_within(path: Sequence[_Part], other: Sequence[_Part]) -> bool:
 
 
 def _path_of(problem: Mapping[str, Any], body: object) -> list[_Part]:
-    """The request's part, and the names and numbers in it that lead to what is wrong."""
     place, *parts = cast(Sequence[_Part], problem["loc"])
     if place != "body" or not isinstance(body, Mapping | list):
         return [place, *_plain(parts)]

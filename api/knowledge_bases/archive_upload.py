@@ -113,11 +113,7 @@ async def upload_archive(
 async def _upload_member(
     service: UploadService, target: UploadTarget, archive: ZipUpload, member: ZipMember, options: UploadOptions
 ) -> MemberAnswer:
-    """Make a member a document.
-
-    Raises:
-        AgentexError: what is not about this member alone.
-    """
+    """Upload one member; raises only errors that concern the whole archive."""
     answer = MemberAnswer(path=member.path, name=member.name)
     try:
         detected = await archive.detect(member)

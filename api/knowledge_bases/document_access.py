@@ -46,8 +46,7 @@ class AccessAnswer(ResponseModel):
 class ReaderBody(SubjectBody):
     """A person, by id or by user name, or a role, by its name."""
 
-    def wanted(self) -> ShareSpec:
-        """The same in the domain's terms."""
+    def to_spec(self) -> ShareSpec:
         return ShareSpec(Access.READ, self.user_id, self.username, self.role)
 
 
@@ -59,9 +58,8 @@ class AccessBody(RequestModel):
         default=None, max_length=100, description="Of the readers as they were read; refused if they changed"
     )
 
-    def wanted(self) -> DocumentAclUpdate:
-        """The same in the domain's terms."""
-        return DocumentAclUpdate([reader.wanted() for reader in self.readers], self.version)
+    def to_update(self) -> DocumentAclUpdate:
+        return DocumentAclUpdate([reader.to_spec() for reader in self.readers], self.version)
 
 
 def _reader(share: ShareEntry) -> ReaderAnswer:
@@ -91,7 +89,7 @@ async def restrict_document(
     They read it as far as they read the knowledge base; whoever may write there may change it,
     too. For everybody else but the owner it is from now on as if it were not there.
     """
-    return _answer(await permissions.restrict(work, principal, kb_id, doc_id, body.wanted()))
+    return _answer(await permissions.restrict(work, principal, kb_id, doc_id, body.to_update()))
 
 
 @router.delete("", dependencies=[Write], responses=error_responses(*_MISSING, DocumentNameTaken))

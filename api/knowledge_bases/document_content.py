@@ -28,13 +28,10 @@ View = Depends(requires(Permission.KB_VIEW))
 class StoredFileResponse(RangeFileResponse):
     """A stored file as a download that no browser runs or shows as a page of this site.
 
-    Args:
-        file: opened, so that its bytes are there until the end though it be deleted meanwhile.
-        document: whose name, type and checksum the headers tell.
-        held: closed when the answer is over.
+    It is open, so that its bytes outlive a deletion; ``exit_stack`` is closed after the answer.
     """
 
-    def __init__(self, file: IO[bytes], document: Document, held: AsyncExitStack) -> None:
+    def __init__(self, file: IO[bytes], document: Document, exit_stack: AsyncExitStack) -> None:
         descriptor = file.fileno()
         super().__init__(
             Path(f"/dev/fd/{descriptor}"),
@@ -48,7 +45,7 @@ class StoredFileResponse(RangeFileResponse):
                 "ETag": f'"{document.sha256}"',
             },
         )
-        self.held = held
+        self.exit_stack = exit_stack
 
 
 @router.get(
@@ -72,12 +69,7 @@ async def download_document(
 
 
 async def stored_file(store: ObjectStore, document: Document) -> StoredFileResponse:
-    """A document's file as an answer.
-
-    Raises:
-        DocumentNotFound: it was deleted or replaced a moment ago.
-        ObjectStoreUnavailable: the store did not answer.
-    """
+    """A document's file as an answer; ``DocumentNotFound`` if it was just deleted or replaced."""
     async with AsyncExitStack() as stack:
         try:
             path = await stack.enter_async_context(store.local_copy(document.storage_key))

@@ -1,4 +1,4 @@
-"""Documents of a knowledge base (seed 002, sections 9.6 to 9.9)."""
+"""Documents of a knowledge base (docs/reference/agentex-api.md, sections 9.6 to 9.9)."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -82,18 +82,13 @@ class DocumentChangeBody(RequestModel):
 
     @property
     def codec(self) -> str | None:
-        """The encoding by Python's name.
-
-        Raises:
-            InvalidRequest: it is none that a text may be read as.
-        """
         if self.encoding is None or self.encoding == document_update.AUTO_ENCODING:
             return self.encoding
         codec = selectable_codec(self.encoding)
         if codec is None:
-            known = ", ".join(sorted(selectable_codecs()))
-            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {known}", "可用的值：{}, {}"
-            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, known))
+            codecs = ", ".join(sorted(selectable_codecs()))
+            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {codecs}", "可用的值：{}, {}"
+            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, codecs))
         return codec
 
 

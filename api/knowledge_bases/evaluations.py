@@ -186,8 +186,6 @@ async def evaluate_knowledge_base(
 
 @dataclass(frozen=True)
 class _Task:
-    """Who measures what, and how."""
-
     context: AppContext
     principal: Principal
     knowledge_base: KnowledgeBase
@@ -195,7 +193,6 @@ class _Task:
 
     @property
     def ask(self) -> AskQuestion:
-        """The search that is measured."""
         searcher, base = self.context.knowledge.searcher, self.knowledge_base
         return bind_search(searcher, self.principal, base, self.options)
 

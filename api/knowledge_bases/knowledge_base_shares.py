@@ -34,4 +34,4 @@ async def replace_shares(
     ``read`` lets them search it, read its documents and ask agents about it; ``write`` lets them
     change what is in it and its settings too. Sharing and deleting it stay its owner's.
     """
-    return shares_answer(await sharing.replace_shares(work, principal, kb_id, body.wanted(), body.version))
+    return shares_answer(await sharing.replace_shares(work, principal, kb_id, body.to_specs(), body.version))

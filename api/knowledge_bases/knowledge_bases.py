@@ -83,7 +83,6 @@ class KnowledgeBaseChangeBody(RequestModel):
     enabled: bool | None = None
 
     def draft(self) -> KnowledgeBaseDraft:
-        """The same in the domain's terms."""
         retrieval = None if self.retrieval is None else self.retrieval.changes()
         return KnowledgeBaseDraft(retrieval=retrieval, **self.model_dump(exclude={"retrieval"}))
 

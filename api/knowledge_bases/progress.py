@@ -129,8 +129,6 @@ async def stream_progress(
 
 @dataclass(frozen=True)
 class _Request:
-    """Who looks at what."""
-
     context: AppContext
     request: Request
     principal: Principal
@@ -147,7 +145,7 @@ async def _events(looking: _Request, *, until_quiet: bool) -> AsyncGenerator[byt
         view = ProgressView(context.database, looking.principal, follower)
         await view.begin(follower.base)
         snapshot = await _snapshot(looking, follower.base, view)
-        follower.shown.update(row.id for row in snapshot.documents)
+        follower.listed.update(row.id for row in snapshot.documents)
         yield _frame("snapshot", snapshot)
         clock = asyncio.get_running_loop().time
         checked, seen_by = clock(), _seen_by(follower)
@@ -166,7 +164,6 @@ async def _events(looking: _Request, *, until_quiet: bool) -> AsyncGenerator[byt
 
 
 def _seen_by(follower: ProgressSubscriber) -> tuple[object, ...] | None:
-    """What decides who may look at the knowledge base; None where it is gone."""
     base = follower.base
     return None if base is None else (base.owner_id, base.is_public, follower.shared)
 
@@ -181,7 +178,7 @@ def _reason_to_end(follower: ProgressSubscriber, view: ProgressView, *, until_qu
 
 
 async def _may_look(looking: _Request) -> bool:
-    """Ask everything again: account, login, role and knowledge base may have changed."""
+    """Check again: account, login, role and knowledge base may have changed."""
     try:
         context = looking.context
         principal = await authenticate(context.database, context.security, looking.request.headers)
@@ -206,7 +203,6 @@ async def _snapshot(looking: _Request, base: KnowledgeBase, view: ProgressView) 
 
 
 def _news(news: ProgressUpdate, progress: KnowledgeBaseProgress) -> bytes:
-    """What happened as frames; nothing when nothing did."""
     if news.base is None:
         return b""
     changed = [_frame("document", document_answer(row, news.base)) for row in news.changed]

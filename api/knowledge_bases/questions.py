@@ -60,7 +60,6 @@ class QuestionBody(RequestModel):
     expected: list[ExpectedPassage]
 
     def draft(self) -> QuestionDraft:
-        """The same in the domain's terms."""
         return QuestionDraft(self.question, [passage.model_dump() for passage in self.expected])
 
 

@@ -47,7 +47,6 @@ class ReindexBody(RequestModel):
     force: bool = Field(default=False, description="Make all documents anew even if no setting changes")
 
     def draft(self) -> KnowledgeBaseDraft:
-        """The settings in the domain's terms."""
         return KnowledgeBaseDraft(**self.model_dump(exclude={"cutover", "force"}))
 
 

@@ -117,37 +117,36 @@ def _recorded(record: RetrievalRecord) -> RetrievalAnswer:
 
 
 def _changes(replay: Replay) -> list[ChangeAnswer]:
-    """Those of the record in its order, then the new ones in theirs."""
-    kept = [
+    found_again = [
         _change(
-            "same" if one.is_same else "moved",
-            one.recorded,
-            place_then=one.place_then,
-            place_now=one.place_now,
-            score_now=one.score_now,
+            "same" if passage.is_same else "moved",
+            passage.recorded,
+            place_then=passage.place_then,
+            place_now=passage.place_now,
+            score_now=passage.score_now,
         )
-        for one in replay.retained
+        for passage in replay.retained
     ]
     lost = [
-        _change("gone", one.recorded, place_then=one.place_then).model_copy(
-            update={"reason": reason_answer(one.reason)}
+        _change("gone", passage.recorded, place_then=passage.place_then).model_copy(
+            update={"reason": reason_answer(passage.reason)}
         )
-        for one in replay.lost
+        for passage in replay.lost
     ]
     new = [
         ChangeAnswer(
             status="new",
-            chunk_id=found.chunk.id,
-            document_id=found.chunk.document_id,
-            document_name=found.document_name,
+            chunk_id=passage.chunk.id,
+            document_id=passage.chunk.document_id,
+            document_name=passage.document_name,
             place_then=None,
             place_now=place,
             score_then=None,
-            score_now=round(found.hit.score, 4),
+            score_now=round(passage.hit.score, 4),
         )
-        for place, found in replay.new
+        for place, passage in replay.new
     ]
-    return [*sorted([*kept, *lost], key=lambda change: change.place_then or 0), *new]
+    return [*sorted([*found_again, *lost], key=lambda change: change.place_then or 0), *new]
 
 
 def _change(

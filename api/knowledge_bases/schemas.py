@@ -1,4 +1,4 @@
-"""Documents as answers show them."""
+"""Response models of documents."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -74,7 +74,7 @@ class UploadAnswer(DocumentAnswer):
 
 
 def document_answer(row: Document, base: KnowledgeBase, *, ahead: Mapping[str, int] | None = None) -> DocumentAnswer:
-    """A row as an answer; ``ahead`` as :func:`documents.count_ahead` gives it."""
+    """A row as an answer; ``ahead`` comes from :func:`documents.count_ahead`."""
     return DocumentAnswer(
         **row.model_dump(include=_COPIED),
         metadata=row.attributes,
@@ -96,7 +96,7 @@ def _words(words: Mapping[str, str] | None) -> Words | None:
 async def load_document_answer(
     session: AsyncSession, principal: Principal, kb_id: str, document_id: str
 ) -> DocumentAnswer:
-    """One document through the gate, as an answer."""
+    """One document as an answer, after the access check."""
     base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     row = await document_queries.get(session, principal, base.id, document_id)
     ahead = await document_progress.count_ahead(session, principal, base.id, [row])

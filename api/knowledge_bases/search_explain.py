@@ -100,8 +100,8 @@ async def explain_absence(
     """See where a passage stands in a search, and the first reason why it is not shown."""
     async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-        wanted = PassageRef(body.chunk_id, body.document_id, body.text)
-        document, chunk = await find_passage(session, principal, row, wanted)
+        passage_ref = PassageRef(body.chunk_id, body.document_id, body.text)
+        document, chunk = await find_passage(session, principal, row, passage_ref)
         most = (await context.live.read(session)).search_top_k
     request = context.knowledge.searcher.resolve([row], body.query, body, filters=body.filters, top_k=most)
     explainer = Explainer(context.database, context.knowledge.searcher, principal, row, request)
@@ -109,7 +109,7 @@ async def explain_absence(
 
 
 def _answer(why: PassageExplanation) -> WhyAnswer:
-    shown = [passage.hit.score for passage in why.result.passages]
+    scores = [passage.hit.score for passage in why.result.passages]
     return WhyAnswer(
         reason=reason_answer(why.reason),
         document_name=why.document_name,
@@ -120,7 +120,7 @@ def _answer(why: PassageExplanation) -> WhyAnswer:
         place=why.place,
         score=None if why.hit is None else round(why.hit.score, 4),
         legs=None if why.hit is None else explanation(why.hit),
-        lowest_score_shown=round(min(shown), 4) if shown else None,
+        lowest_score_shown=round(min(scores), 4) if scores else None,
         request=why.result.request,
     )
 

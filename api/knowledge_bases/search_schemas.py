@@ -134,7 +134,7 @@ class SearchAnswer(ResponseModel):
 
 
 def search_answer(result: SearchResult, *, explain: bool) -> SearchAnswer:
-    """A search's result as it is answered."""
+    """The API form of a search's result."""
     return SearchAnswer(
         results=[passage_answer(passage, explain=explain) for passage in result.passages],
         dense_weight=result.dense_weight,
@@ -146,17 +146,17 @@ def search_answer(result: SearchResult, *, explain: bool) -> SearchAnswer:
 
 
 def reason_answers(facts: Sequence[SearchWarning | UnsearchedWarning | DropReason]) -> list[ReasonAnswer]:
-    """Facts with their words."""
+    """Facts with their texts."""
     return [reason_answer(fact) for fact in facts]
 
 
 def reason_answer(fact: SearchWarning | UnsearchedWarning | DropReason) -> ReasonAnswer:
-    """A fact with its words."""
+    """A fact with its texts."""
     return ReasonAnswer(code=fact.code, message=fact.message, message_zh=fact.message_zh)
 
 
 def passage_answer(passage: FoundPassage, *, explain: bool) -> PassageAnswer:
-    """A passage as it is answered."""
+    """The API form of a passage."""
     chunk = passage.chunk
     return PassageAnswer(
         document_id=chunk.document_id,
@@ -177,7 +177,7 @@ def passage_answer(passage: FoundPassage, *, explain: bool) -> PassageAnswer:
 
 
 def explanation(hit: RankedHit) -> Explanation:
-    """How a hit got its place."""
+    """The scores that ranked a hit."""
     return Explanation(
         dense=rank_answer(hit.fused.dense),
         sparse=rank_answer(hit.fused.sparse),
@@ -190,7 +190,7 @@ def explanation(hit: RankedHit) -> Explanation:
 
 
 def rank_answer(place: LegRank | None) -> Place | None:
-    """A place in a leg as it is answered."""
+    """The API form of a rank in a leg."""
     if place is None:
         return None
     return Place(rank=place.rank, score=place.score, normalised=place.normalised)

@@ -158,8 +158,8 @@ async def preview_split(
     async with source as (path, media_type):
         encoding = document.chosen_encoding if document else None
         parse_request = ParseRequest(path, media_type, encoding=encoding)
-        wanted = SplitRequest(parse_request, splitting, counter, wishes.pieces)
-        preview = await context.knowledge.previews.preview(wanted)
+        split_request = SplitRequest(parse_request, splitting, counter, wishes.pieces)
+        preview = await context.knowledge.previews.preview(split_request)
     return Envelope(data=_answer(splitting, preview))
 
 
@@ -183,11 +183,11 @@ async def _sent(context: AppContext, request: Request) -> AsyncGenerator[tuple[P
     settings = await context.live.now()
     async with single_file_form(request, max_bytes=settings.max_upload_bytes) as form:
         name = document_names.clean_name(form.file.filename or "")
-        found = detect_type(name, await read_head(form.file), form.file.size or 0)
+        file_type = detect_type(name, await read_head(form.file), form.file.size or 0)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
             path = Path(folder) / "file"
             await _write(path, form.file)
-            yield path, found.name
+            yield path, file_type.name
 
 
 async def _write(path: Path, file: UploadFile) -> None:

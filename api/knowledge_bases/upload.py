@@ -32,7 +32,7 @@ FORM_FIELDS: dict[str, Any] = {
 
 
 def files_body(*, many: bool) -> dict[str, Any]:
-    """The OpenAPI description of an upload's form, with one file or with many."""
+    """OpenAPI's description of an upload form with one file or many."""
     fields = {**FORM_FIELDS, "file": {"type": "array", "items": _FILE} if many else _FILE}
     schema = {"type": "object", "required": ["file"], "properties": fields, "additionalProperties": False}
     content = {"multipart/form-data": {"schema": schema}}
@@ -47,13 +47,7 @@ def upload_service(context: AppContext) -> UploadService:
 
 
 def received_file(file: UploadFile, fields: Mapping[str, str], default: OnConflict) -> ReceivedFile:
-    """A form's file with the fields that hold for it.
-
-    Args:
-        file: spooled.
-        fields: of the form.
-        default: what to do where its name is taken, if the form doesn't say.
-    """
+    """A spooled file with its fields; ``default`` is for name conflicts, if the form doesn't say."""
     return ReceivedFile(
         name=file.filename or "",
         size=file.size or 0,
@@ -65,6 +59,6 @@ def received_file(file: UploadFile, fields: Mapping[str, str], default: OnConfli
 
 
 def upload_answer(result: UploadResult) -> UploadAnswer:
-    """A document with what became of its upload."""
+    """A document with the outcome of its upload."""
     document = document_answer(result.document, result.knowledge_base)
     return UploadAnswer(**document.model_dump(), outcome=result.outcome)

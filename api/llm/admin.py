@@ -186,7 +186,6 @@ async def list_model_providers() -> Envelope[ProviderList]:
 
 
 def _draft_fields(body: ModelBody | ModelChangeBody, names: set[str]) -> dict[str, object]:
-    """The fields of a draft that a body names."""
     fields: dict[str, object] = {n: getattr(body, n) for n in names - {"api_key"}}
     if "base_url" in fields:
         fields["base_url"] = (body.base_url or "").strip()

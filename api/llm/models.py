@@ -165,11 +165,6 @@ async def test_model(model_id: Text, principal: CurrentPrincipal, context: Curre
 
 
 async def _find(database: Database, agents: AgentServices, principal: Principal, model_id: str) -> ChatModel:
-    """The model that is to be tested.
-
-    Raises:
-        ModelNotFound: there is none, or not for the caller.
-    """
     models = agents.models
     is_own = models.find_built_in(model_id) is not None
     async with database.reading() as session:

@@ -44,7 +44,6 @@ class ModelAnswer(ResponseModel):
 
     @classmethod
     def of_row(cls, row: RegisteredModel, *, is_default: bool) -> Self:
-        """A registered model."""
         answer = cls(
             id=row.id,
             name=row.name,
@@ -59,7 +58,6 @@ class ModelAnswer(ResponseModel):
 
     @classmethod
     def of_built_in(cls, chosen: SelectedModel, *, is_default: bool) -> Self:
-        """The settings' model, or the offline one."""
         model = chosen.model
         answer = cls(
             id=chosen.id,
@@ -73,7 +71,6 @@ class ModelAnswer(ResponseModel):
 
     @classmethod
     def of_embedding(cls, model: EmbeddingModel, *, is_default: bool) -> Self:
-        """A model that the installation encodes with; its name is what knowledge bases name."""
         source = model.source
         return cls(
             id=embedding_id(model.name),
@@ -101,7 +98,7 @@ class ModelConfigAnswer(ModelAnswer):
 
 
 def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
-    """A registered model with all of its settings but the key."""
+    """A registered model with all settings except the key."""
     answer = ModelAnswer.of_row(row, is_default=row.is_default)
     return ModelConfigAnswer(
         **answer.model_dump(),
@@ -116,7 +113,7 @@ def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
 
 
 def chat_answers(usable: UsableModels) -> list[ModelAnswer]:
-    """All chat models that somebody may use, the installation's own first."""
+    """All chat models that a user may use, built-in ones first."""
     default = usable.default_id
     own = [ModelAnswer.of_built_in(chosen, is_default=chosen.id == default) for chosen in usable.built_in]
     rows = usable.registered
@@ -124,7 +121,7 @@ def chat_answers(usable: UsableModels) -> list[ModelAnswer]:
 
 
 def embedding_id(name: str) -> str:
-    """The id of an embedding model: always the same for a name."""
+    """The stable id of an embedding model, from its name."""
     return str(uuid5(NAMESPACE_URL, f"agentex:embedding-model:{name}"))
 
 

@@ -1,1 +1,1 @@
-"""Skills for programs that speak the Model Context Protocol (docs/skills.md, "Over MCP")."""
+"""Skills for MCP clients (docs/skills.md, "Over MCP")."""

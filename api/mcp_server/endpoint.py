@@ -1,4 +1,4 @@
-"""The transport of the MCP endpoint: one POST, one answer, nothing kept between requests."""
+"""Stateless transport of the MCP endpoint: one POST, one answer."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from skills.transfer.folders import SkillFolders
 
 
 class McpEndpoint:
-    """The library's side of the MCP server of skills."""
+    """Adapter to the library's MCP server of skills."""
 
     def __init__(self, database: Database, max_bytes: int) -> None:
         self._transport = StreamableHTTPSessionManager(
@@ -27,17 +27,12 @@ class McpEndpoint:
         )
 
     async def serve(self, ready: asyncio.Event, closing: asyncio.Event) -> None:
-        """Answer requests until the end; once only.
-
-        Args:
-            ready: is set as soon as requests may come.
-        """
+        """Answer requests until cancelled, once only; ``ready`` is set when requests may come."""
         async with self._transport.run():
             ready.set()
             await closing.wait()
 
     def answer(self) -> Response:
-        """What answers the request at hand."""
         return _ProtocolResponse(self._transport)
 
 
@@ -49,7 +44,6 @@ class _ProtocolResponse(Response):
         self._transport = transport
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request."""
         request = Request(scope, receive)
         body = await request.body()
         if fault := _fault_of(body):
@@ -66,7 +60,6 @@ class _ProtocolResponse(Response):
 
 
 def _fault_of(body: bytes) -> tuple[int, type[AgentexError]] | None:
-    """Why a body is no message of JSON-RPC; None if it is one."""
     try:
         jsonrpc_message_adapter.validate_python(from_json(body), by_name=False)
     except ValidationError:

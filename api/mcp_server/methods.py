@@ -1,4 +1,4 @@
-"""What the MCP endpoint answers: the methods of the Skills extension, and plain resources."""
+"""Methods of the MCP endpoint: the Skills extension, and plain resources."""
 
 import base64
 from collections.abc import Awaitable, Callable
@@ -74,8 +74,6 @@ class DirectoryParams(PaginatedRequestParams):
 def _as_handler(
     method: Callable[[Principal, ParamsT], Awaitable[ResultT]],
 ) -> Callable[[Context, ParamsT], Awaitable[ResultT]]:
-    """A method for who asks, its errors in the protocol's form and nothing else of them."""
-
     async def answer(context: Context, params: ParamsT) -> ResultT:
         # Nothing comes to this server but over HTTP.
         scope = cast(Request[Any], context.request).scope
@@ -93,7 +91,6 @@ def _as_handler(
 
 
 def _caller(scope: Scope) -> Principal:
-    """Who asks, as the authentication middleware found it."""
     principal = scope.get("state", {}).get("principal")
     if not isinstance(principal, Principal):
         raise NotAuthenticated
@@ -109,20 +106,11 @@ def _protocol_error(error: type[AgentexError], details: dict[str, Any], language
 
 @dataclass(frozen=True)
 class SkillMethods:
-    """The methods, for whoever asks.
-
-    Args:
-        folders: the skills as folders.
-    """
+    """The methods for any caller."""
 
     folders: SkillFolders
 
     async def list_skills(self, principal: Principal, params: PaginatedRequestParams) -> dict[str, Any]:
-        """One page of entries with their manifests (``skills/list``).
-
-        Raises:
-            InvalidPagination: the cursor is none of ours.
-        """
         page = await self.folders.page(principal, decode_cursor(params.cursor), PAGE_SIZE)
         entries = [_entry(folder) for folder in page.folders]
         following = encode_cursor(page.following)
@@ -130,24 +118,14 @@ class SkillMethods:
         return {"skills": entries, **more}
 
     async def get_skill(self, principal: Principal, params: SkillParams) -> dict[str, Any]:
-        """One entry (``skills/get``).
-
-        Raises:
-            SkillNotFound: the address is that of no SKILL.md that the caller's agents may use.
-        """
+        """One entry (``skills/get``) by the address of its SKILL.md."""
         folder, path = await self.folders.find(principal, uri_segments(params.uri))
         if path != SKILL_FILE:
             raise SkillNotFound
         return {"skill": _entry(folder)}
 
     async def read_directory(self, principal: Principal, params: DirectoryParams) -> dict[str, Any]:
-        """What lies in a directory of a skill's folder, in one page.
-
-        Raises:
-            InvalidPagination: no page has a next one.
-            SkillNotFound: no skill that the caller's agents may use is at the address.
-            SkillFileNotFound: there is no directory.
-        """
+        """The entries of a directory of a skill's folder, in one page."""
         if params.cursor is not None:
             raise InvalidPagination(field="cursor", error="There is one page only")
         folder, path = await self.folders.find(principal, uri_segments(params.uri))
@@ -159,11 +137,6 @@ class SkillMethods:
         }
 
     async def list_resources(self, principal: Principal, params: PaginatedRequestParams) -> ListResourcesResult:
-        """One page of SKILL.md files, for clients without the extension.
-
-        Raises:
-            InvalidPagination: the cursor is none of ours.
-        """
         page = await self.folders.page(principal, decode_cursor(params.cursor), PAGE_SIZE)
         resources = [skill_resource(folder) for folder in page.folders]
         return ListResourcesResult(resources=resources, next_cursor=encode_cursor(page.following))
@@ -171,7 +144,6 @@ class SkillMethods:
     async def list_templates(
         self, _principal: Principal, _params: PaginatedRequestParams
     ) -> ListResourceTemplatesResult:
-        """How the files beside a SKILL.md are addressed."""
         template = ResourceTemplate(
             name="skill-file",
             uri_template=TEMPLATE,
@@ -180,12 +152,7 @@ class SkillMethods:
         return ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(self, principal: Principal, params: ReadResourceRequestParams) -> ReadResourceResult:
-        """A file: as text where it is UTF-8, so that its bytes are what was written.
-
-        Raises:
-            SkillNotFound: no skill that the caller's agents may use is at the address.
-            SkillFileNotFound: the skill has no such file.
-        """
+        """A file, as text if it is UTF-8, so that clients get exact bytes."""
         file = await self.folders.read(principal, uri_segments(params.uri))
         uri = skill_uri(file.folder.place, file.path)
         try:
@@ -208,10 +175,10 @@ def _entry(folder: SkillFolder) -> dict[str, Any]:
 
 
 async def _add_extension_fields(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Add to an answer what the library leaves to the extension.
+    """Add what the library leaves to the extension.
 
-    It names no extensions in the answer to ``initialize``, whose versions came before them; programs
-    that know this one look for it there all the same. What may be kept is told since 2026-07-28.
+    The library names no extensions in the answer to ``initialize``, whose versions predate them, but clients look
+    there. What may be cached is stated since 2026-07-28.
     """
     result = await call_next(ctx)
     if not isinstance(result, dict):
@@ -224,7 +191,7 @@ async def _add_extension_fields(ctx: Context, call_next: CallNext) -> HandlerRes
 
 
 def build_server(folders: SkillFolders) -> Server[Any]:
-    """The library's server with these methods; it keeps nothing of who asks."""
+    """The library's server with these methods, stateless."""
     methods = SkillMethods(folders)
     server: Server[Any] = Server("agentex", version=version("agentex"), title="Agentex", instructions=_INSTRUCTIONS)
     server.extensions[EXTENSION] = SETTINGS

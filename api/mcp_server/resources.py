@@ -20,12 +20,12 @@ _MIME_TYPES.add_type(MARKDOWN, ".md")
 
 
 def mime_type(path: str, *, is_text: bool) -> str:
-    """The kind of a file by its name, else by whether it is text."""
+    """A file's type by its name, else by whether it is text."""
     return _MIME_TYPES.guess_type(path)[0] or (_TEXT if is_text else _BYTES)
 
 
 def skill_resource(folder: SkillFolder) -> Resource:
-    """The SKILL.md of a folder, by the words of its frontmatter."""
+    """The SKILL.md of a folder, described by its frontmatter."""
     return Resource(
         uri=skill_uri(folder.place, SKILL_FILE),
         name=folder.name,
@@ -37,11 +37,7 @@ def skill_resource(folder: SkillFolder) -> Resource:
 
 
 def list_directory(folder: SkillFolder, path: str) -> list[Resource]:
-    """The entries of a directory of a folder, by name; an empty path means the folder itself.
-
-    Raises:
-        SkillFileNotFound: it is no directory.
-    """
+    """The entries of a directory of a folder, by name; an empty path is the folder itself."""
     before = f"{path}/" if path else ""
     children: dict[str, Resource] = {}
     for file in folder.files:

@@ -1,4 +1,4 @@
-"""The MCP server of skills of one process; the protocol is loaded with the first request."""
+"""The MCP server of skills; the protocol library is loaded with the first request."""
 
 import asyncio
 from importlib import import_module
@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
 
 class SkillServer:
-    """Answers requests of MCP clients.
-
-    Any process answers any request: there are no sessions, and no streams that could break off.
-    """
+    """Answers requests of MCP clients without sessions or streams, so any process can answer any request."""
 
     def __init__(self, database: Database, max_bytes: int) -> None:
         self._database = database
@@ -27,7 +24,6 @@ class SkillServer:
         self._open: asyncio.Task[None] | None = None
 
     async def answer(self) -> Response:
-        """The response to the current request."""
         async with self._opening:
             endpoint = self._endpoint = self._endpoint or await self._opened()
         return endpoint.answer()
@@ -43,7 +39,6 @@ class SkillServer:
         return endpoint
 
     async def close(self) -> None:
-        """Stop serving."""
         self._closing.set()
         if self._open is not None:
             await asyncio.wait({self._open})

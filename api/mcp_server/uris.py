@@ -24,11 +24,7 @@ def skill_uri(place: Sequence[str], path: str) -> str:
 
 
 def uri_segments(uri: str) -> list[str]:
-    """The parts of an address.
-
-    Raises:
-        SkillNotFound: it is no address of a skill.
-    """
+    """The parts of a skill's address."""
     if not uri.startswith(_SCHEME) or len(uri) > _LONGEST:
         raise SkillNotFound
     return [unquote(part) for part in uri.removeprefix(_SCHEME).split("/")]
@@ -43,11 +39,7 @@ def encode_cursor(position: FolderPosition | None) -> str | None:
 
 
 def decode_cursor(cursor: str | None) -> FolderPosition | None:
-    """The position behind which a list goes on.
-
-    Raises:
-        InvalidPagination: it is no cursor of ours.
-    """
+    """The position behind which a list continues."""
     if cursor is None:
         return None
     try:

@@ -16,7 +16,7 @@ from skills.store.service import NewSkill, SkillUpdate
 
 
 class _AnsweredChanges:
-    """Makes changes, names the new state in the header ``ETag``, and gives the skill as an answer."""
+    """Makes changes, sets ``ETag``, and returns the skill."""
 
     def __init__(self, changes: SkillChanges, database: Database, linter: SkillLinter, response: Response) -> None:
         self._changes = changes

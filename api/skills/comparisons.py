@@ -108,7 +108,7 @@ async def _setup(
 
 
 async def _open_version(session: AsyncSession, view: SkillView, number: int | None) -> OpenedSkill:
-    """A version that the caller may read, whether their agents may use it or not."""
+    """A version that the caller may read, even if their agents may not use it."""
     version = await skill_access.get_version(session, view, number)
     parsed = await schema.from_json(version.parsed)
     card = CatalogCard.of(view.skill, version, "")

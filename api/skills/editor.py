@@ -1,4 +1,4 @@
-"""Skills written by forms: from the model to markdown, and one field at a time; nothing is stored."""
+"""Skill forms: rendering a model to markdown, and editing single fields; nothing is stored."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The header ``If-Match``: the state that a change was made from."""
+"""``If-Match``: the state that a change was made from."""
 
 import re
 from dataclasses import dataclass
@@ -15,16 +15,12 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class IfMatch:
-    """The state that the header names; the body may name a version too."""
+    """The state named by the header; the body may name a version too."""
 
     base: BaseState
 
     def with_version(self, version: int | None) -> BaseState:
-        """The base with what the body says.
-
-        Raises:
-            InvalidRequest: the body says another version than the header.
-        """
+        """The base, with the body's version, which must not contradict the header."""
         if version is None:
             return self.base
         if self.base.version not in {None, version}:
@@ -53,7 +49,7 @@ async def _file_if_match(
 
 
 def _tag(if_match: str) -> str | None:
-    """The tag between quotation marks, empty where they are missing; None for any state."""
+    """The quoted tag; empty if malformed, None for any state."""
     tag = if_match.strip()
     if tag in {"", "*"}:
         return None

@@ -40,7 +40,6 @@ class ParamForm(RequestModel):
     line: Ignored = None
 
     def param(self) -> Param:
-        """The same in the domain's terms."""
         fields: dict[str, Any] = self.model_dump(exclude={"line"})
         fields["required"] = self.default is None if self.required is None else self.required
         fields["enum"] = tuple(self.enum) if self.enum else None
@@ -60,7 +59,6 @@ class StepForm(RequestModel):
     end_line: Ignored = None
 
     def step(self) -> Step:
-        """The same in the domain's terms."""
         title, condition = self.title or None, self.condition or None
         return Step(0, title, self.instruction, 0, 0, tuple(self.tools), condition)
 
@@ -74,7 +72,6 @@ class ExampleForm(RequestModel):
     text: FormText = ""
 
     def example(self) -> Example:
-        """The same in the domain's terms."""
         return Example(self.text, self.title or None, self.input or None, self.output or None)
 
 
@@ -96,7 +93,6 @@ class SkillForm(RequestModel):
     metadata: dict[Text, FormText] = Field(default_factory=dict[Text, FormText])
 
     def provided(self) -> dict[SkillField, Any]:
-        """The values of the fields that the request has, in the domain's terms."""
         values: Mapping[SkillField, Any] = {field: _WRITTEN.get(field, tuple)(getattr(self, field)) for field in FIELDS}
         return {key: value for key, value in values.items() if key in self.model_fields_set}
 
@@ -117,7 +113,6 @@ class ParsedForm(SkillForm):
     trigger_kinds: Ignored = None
 
     def model(self) -> ParsedSkill:
-        """The same in the domain's terms, with nothing of what follows from the rest."""
         fields: dict[str, Any] = {"name": self.name, "description": self.description}
         return ParsedSkill(
             **fields | self.provided(),

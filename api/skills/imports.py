@@ -71,7 +71,7 @@ class SkillImportAnswer(ResponseModel):
 
 
 class _UploadedSkills:
-    """The skills in the files of a request, in memory; more than an account may own are refused."""
+    """The uploaded skills in memory; more than an account may own are refused."""
 
     def __init__(self, most_skills: int) -> None:
         self.incoming: list[IncomingSkill] = []
@@ -82,7 +82,6 @@ class _UploadedSkills:
         self._held_bytes = 0
 
     async def add(self, sent: FormFile) -> None:
-        """Read one file; its faults become part of the answer."""
         name = sent.file.filename or ""
         self._sent_bytes += sent.file.size or 0
         if sent.is_too_large or max(self._sent_bytes, self._held_bytes) > _MOST_BYTES:
@@ -102,7 +101,6 @@ class _UploadedSkills:
         self.ignored += read.ignored
 
     def _count(self, packaged: PackagedSkill) -> AgentexError | None:
-        """Count a skill; the error if there is no room for it."""
         self._skills += 1
         self._held_bytes += len(packaged.content) + sum(len(file.content) for file in packaged.files)
         if self._skills > self._most_skills:

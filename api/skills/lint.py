@@ -1,4 +1,4 @@
-"""The linter of a request: it knows the tools and the other skills of the caller."""
+"""The linter of a request, with the caller's tools and other skills."""
 
 from typing import Annotated
 
@@ -13,7 +13,6 @@ from skills.store.linting import SkillLinter
 
 async def _linter(context: CurrentContext, principal: CurrentPrincipal) -> SkillLinter:
     async def known_tools(session: AsyncSession) -> frozenset[str]:
-        """The server's tools, and those of the caller's MCP connections, as they were listed last."""
         policies = context.agents.tool_policies
         if Permission.MCP_VIEW in principal.permissions:
             policies = await load_tool_policies(session, context.agents.mcp, principal.user_id, policies)

@@ -57,13 +57,9 @@ def _response_descriptions() -> dict[int | str, dict[str, Any]]:
 
 
 async def _check_request(request: Request, context: CurrentContext) -> None:
-    """Pass requests that this endpoint is for.
+    """Check that the endpoint is enabled and the body JSON.
 
-    Raises:
-        NotFound: the operator switched it off.
-        OriginNotAllowed: a page asks that is not of the caller's machine, nor of an origin that the
-            operator listed.
-        InvalidRequest: the body is said to be no JSON.
+    ``OriginNotAllowed`` for pages not of the caller's machine, nor of an origin that the operator listed.
     """
     settings: Settings = context.settings
     if not settings.skills_over_mcp_enabled:

@@ -79,7 +79,6 @@ class SkillDetail(SkillAnswer):
 
     @classmethod
     def of(cls, linted: LintedSkill) -> Self:
-        """A skill as an answer."""
         return cls.model_validate(_detail_fields(linted))
 
 
@@ -90,7 +89,6 @@ class SavedSkill(SkillDetail):
 
     @classmethod
     def after(cls, linted: LintedSkill, *, is_new: bool) -> Self:
-        """A skill after a change, which made a version or none."""
         return cls.model_validate({**_detail_fields(linted), "is_new_version": is_new})
 
 
@@ -105,7 +103,6 @@ class FixedSkill(SavedSkill):
 
     @classmethod
     def with_fixes(cls, saved: SavedSkill, codes: Sequence[str]) -> Self:
-        """A skill after fixes of these codes."""
         fields = {name: getattr(saved, name) for name in SavedSkill.model_fields}
         return cls(**fields, fixed=list(codes), left=len(saved.diagnostics))
 
@@ -133,7 +130,6 @@ class ReportAnswer(ResponseModel):
 
     @classmethod
     def of(cls, report: SkillReport) -> Self:
-        """A report as an answer."""
         diagnostics = list(report.diagnostics)
         return cls(
             valid=report.valid,
@@ -156,7 +152,6 @@ class WrittenSkill(ReportAnswer):
 
     @classmethod
     def of_content(cls, report: SkillReport, content: str) -> Self:
-        """A content and its report as an answer."""
         return cls(**dict(ReportAnswer.of(report)), content=content)
 
 
@@ -196,7 +191,7 @@ class VersionDetail(VersionAnswer):
 
 
 def skill_answer(listed: ListedSkill) -> SkillAnswer:
-    """A skill of a list as an answer."""
+    """The API form of a listed skill."""
     return SkillAnswer.model_validate(_fields(listed.view, listed.owner))
 
 

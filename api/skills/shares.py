@@ -1,4 +1,4 @@
-"""With whom a skill is shared."""
+"""Shares of a skill."""
 
 from fastapi import Depends
 
@@ -38,5 +38,5 @@ async def replace_skill_shares(
     ``read`` lets them read it and their agents use it; ``write`` lets them write its versions too.
     Sharing and deleting it stay its owner's.
     """
-    shares = await sharing.replace_skill_shares(work, principal, skill_id, body.wanted(), body.version)
+    shares = await sharing.replace_skill_shares(work, principal, skill_id, body.to_specs(), body.version)
     return shares_answer(shares)

@@ -52,7 +52,6 @@ class SkillFields(RequestModel):
     enabled: bool | None = Field(default=None, description="Whether agents are offered it")
 
     def entry(self) -> CatalogMetadata:
-        """The same in the domain's terms."""
         return CatalogMetadata(**self.model_dump(include=set(SkillFields.model_fields)))
 
 

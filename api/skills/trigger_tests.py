@@ -113,7 +113,6 @@ async def try_skill_triggers(
 async def _choose_model(
     session: AsyncSession, agents: AgentServices, principal: Principal, body: TriggerTestBody
 ) -> SelectedModel | None:
-    """The model that chooses; None for the offline selector."""
     if body.by == "offline" and body.model_id is not None:
         raise InvalidRequest("model_id", "the offline selector asks no model")
     may_run = Permission.AGENT_RUN in principal.permissions
@@ -132,8 +131,6 @@ async def _choose_model(
 
 @dataclass(frozen=True)
 class _TriggerTest:
-    """A trigger test to run; no model for the offline selector."""
-
     context: AppContext
     field: trigger_tests.TriggerCandidates
     queries: tuple[trigger_tests.TriggerQuery, ...]
@@ -142,7 +139,6 @@ class _TriggerTest:
 
 
 async def _progress(test: _TriggerTest) -> AsyncGenerator[Progress | TriggerReport]:
-    """The progress of a test, and at the end its report, which is stored."""
     context, field, queries = test.context, test.field, test.queries
     if test.chosen is None:
         report = await trigger_tests.run_offline(field, queries, context.knowledge.spaces.default.encoder)

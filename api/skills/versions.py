@@ -65,7 +65,7 @@ class ForkBody(SkillFields):
 
 
 def parse_number(text: str) -> int:
-    """A version's number in a path; 0 where it is none."""
+    """A version's number in a path; 0 if it is invalid."""
     return int(text) if _NUMBER.fullmatch(text) else 0
 
 

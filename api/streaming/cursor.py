@@ -13,19 +13,12 @@ _LONGEST = 4000
 
 
 def format_cursor(run_id: str, seq: int) -> str:
-    """The place behind the event ``seq`` of a run: ``<runId>:<seq>``.
-
-    What a header can't carry is percent-encoded, so that any run id comes back as it was.
-    """
+    """The position behind event ``seq`` of a run: ``<runId>:<seq>``, with unsafe characters percent-encoded."""
     return f"{quote(run_id, safe=_PLAIN)}:{seq}"
 
 
 def parse_cursor(text: str) -> tuple[str, int]:
-    """The run id, which may hold colons, and the number of the last event that was read.
-
-    Raises:
-        InvalidCursor: the text is no cursor.
-    """
+    """The run id, which may hold colons, and the number of the last event that was read."""
     run_id, colon, seq = text.strip().rpartition(":")
     if len(text) > _LONGEST or not (run_id and colon and _SEQ.fullmatch(seq)):
         raise InvalidCursor(cursor=text[:_LONGEST], error="Give an id of this stream as it came")

@@ -23,13 +23,10 @@ _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
 
 
 def choose_media_type(accept: str) -> str:
-    """The media type that an ``Accept`` header asks for (RFC 9110, section 12.5.1).
+    """The media type that an ``Accept`` header (lines joined by commas) asks for (RFC 9110, section 12.5.1).
 
-    Among equal weights a binary type that the header names comes first, then server-sent events:
-    ``*/*`` is sent by clients that read text. Text is also the fallback.
-
-    Args:
-        accept: the header's lines, joined by commas; empty accepts all.
+    Among equal weights a named binary type comes first, then server-sent events: ``*/*`` is sent by clients that read
+    text. Text is also the fallback.
     """
     ranges = _read_ranges(accept or "*/*")
     named_binary = [kind for kind in _BINARY if kind in ranges]
@@ -39,7 +36,6 @@ def choose_media_type(accept: str) -> str:
 
 
 def _quality(ranges: dict[str, float], kind: str) -> float:
-    """The weight of a type, by its most specific range."""
     for media_range in (kind, f"{kind.partition('/')[0]}/*", "*/*"):
         if media_range in ranges:
             return ranges[media_range]
@@ -47,7 +43,6 @@ def _quality(ranges: dict[str, float], kind: str) -> float:
 
 
 def _read_ranges(accept: str) -> dict[str, float]:
-    """The ranges with their weights; other parameters are ignored."""
     ranges: dict[str, float] = {}
     for item in accept.split(","):
         name, *parameters = (part.strip().lower() for part in item.split(";"))
@@ -76,11 +71,7 @@ Speller = Callable[[WireEvent], WireEvent]
 
 
 class Framing(Protocol):
-    """The wire format of a stream.
-
-    Attributes:
-        keep_alive: sent while nothing happens; empty if clients accept nothing.
-    """
+    """The wire format of a stream; ``keep_alive`` is sent while nothing happens, unless it is empty."""
 
     @property
     def media_type(self) -> str: ...
@@ -88,21 +79,15 @@ class Framing(Protocol):
     @property
     def keep_alive(self) -> bytes: ...
 
-    async def logged(self, run_id: str, entries: Sequence[LogEntry]) -> bytes:
-        """Events of a run's log."""
-        ...
+    async def logged(self, run_id: str, entries: Sequence[LogEntry]) -> bytes: ...
 
-    async def prelude(self, events: Sequence[WireEvent], cursor: str) -> bytes:
-        """Events for a single reader, which bring it to a position in the log."""
-        ...
+    async def prelude(self, events: Sequence[WireEvent], cursor: str) -> bytes: ...
 
 
 class SseFraming:
     """Server-sent events; LF only, because stock clients split on it.
 
-    Args:
-        spell: writes an event in the caller's dialect; None for AG-UI's own format.
-        respelled: the event types that the dialect writes differently; None for all.
+    ``spell`` writes an event in the caller's dialect, or the ``respelled`` types only; None for AG-UI's own format.
     """
 
     media_type = EVENT_STREAM
@@ -113,7 +98,6 @@ class SseFraming:
         self._respelled = respelled
 
     async def logged(self, run_id: str, entries: Sequence[LogEntry]) -> bytes:
-        """A frame per event, with its cursor."""
         return b"".join(self._frame(run_id, entry) for entry in entries)
 
     def _frame(self, run_id: str, entry: LogEntry) -> bytes:
@@ -138,12 +122,9 @@ class SseFraming:
 
 
 class ProtobufFraming:
-    """Length-prefixed messages. They have no room for cursors: the reader counts events.
+    """Length-prefixed messages, named by ``media_type``. They carry no cursors: the reader counts events.
 
     Nothing keeps a silent stream alive: readers fail at a frame that holds no event.
-
-    Args:
-        media_type: the name by which it was asked for.
     """
 
     keep_alive = b""
@@ -157,7 +138,6 @@ class ProtobufFraming:
         return await asyncio.to_thread(_encode_payloads, [entry.payload for entry in entries])
 
     async def prelude(self, events: Sequence[WireEvent], cursor: str) -> bytes:
-        """A frame per event, without the cursor."""
         return await asyncio.to_thread(lambda: b"".join(map(encode, events)))
 
 

@@ -55,12 +55,8 @@ class ProgressSubscriber:
     Args:
         base: the current knowledge base; None when it is deleted.
         progress: of all its documents; ``ProgressView`` filters it per user.
-        shared: with whom it is shared.
-        changed: changed documents by id.
         gone: ids of erased documents whose deletion no poll has seen.
-        shown: ids that the reader got elsewhere, whose deletion it must also learn.
-        news: set when there is something to tell.
-        closed: whether the process stops.
+        listed: ids that the reader got elsewhere, whose deletion it must also learn.
     """
 
     base: KnowledgeBase | None
@@ -68,32 +64,29 @@ class ProgressSubscriber:
     shared: _Shared = frozenset()
     changed: dict[str, Document] = field(default_factory=dict[str, Document])
     gone: set[str] = field(default_factory=set[str])
-    shown: set[str] = field(default_factory=set[str])
+    listed: set[str] = field(default_factory=set[str])
     news: asyncio.Event = field(default_factory=asyncio.Event)
     closed: bool = False
 
     def take(self) -> Sequence[Document]:
-        """Return and clear the changed documents."""
         self.news.clear()
         changed = list(self.changed.values())
         self.changed.clear()
         return changed
 
     def take_gone(self) -> frozenset[str]:
-        """Return and clear the erased ids."""
         gone = frozenset(self.gone)
         self.gone.clear()
         return gone
 
-    def take_shown(self) -> frozenset[str]:
-        """Return and clear the ids shown elsewhere."""
-        shown = frozenset(self.shown)
-        self.shown.clear()
-        return shown
+    def take_listed(self) -> frozenset[str]:
+        listed = frozenset(self.listed)
+        self.listed.clear()
+        return listed
 
 
 class _Feed:
-    """Looks at one knowledge base again and again, and tells its followers."""
+    """Polls one knowledge base and notifies its subscribers."""
 
     def __init__(self, database: Database, knowledge_base_id: str) -> None:
         self._database = database
@@ -106,7 +99,6 @@ class _Feed:
         self._heard = time.monotonic()
 
     async def begin(self, session: AsyncSession) -> None:
-        """Record the present state: only changes are reported."""
         settled = await visible_until(session)
         newest = await document_queries.last_changed_at(session, self._id)
         if newest is not None:
@@ -115,13 +107,12 @@ class _Feed:
             await self._known.begin(session, self._id)
 
     async def look(self) -> _Poll:
-        """The current knowledge base, and what changed since the last poll."""
         async with self._database.reading() as session:
             settled = await visible_until(session)
             poll = await _read(session, self._id)
             rows = await self._read_changed(session)
             for follower in self.followers:
-                self._known.add(follower.take_shown())
+                self._known.add(follower.take_listed())
             gone = await self._known.gone(session, poll.total, rows)
         self._known.record(poll.total, rows, gone)
         return replace(poll, rows=self._note(rows, settled), gone=gone)
@@ -161,7 +152,6 @@ class _Feed:
         return fresh
 
     async def run(self) -> None:
-        """Poll and notify, until cancelled."""
         while True:
             await asyncio.sleep(_POLL_SECONDS)
             try:
@@ -197,7 +187,7 @@ def _notify(follower: ProgressSubscriber, poll: _Poll) -> None:
 
 
 class ProgressFeeds:
-    """The feeds of this process; each lives as long as somebody follows it."""
+    """The feeds of this process; each lives while it has subscribers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -226,7 +216,6 @@ class ProgressFeeds:
             await self._release(knowledge_base_id, feed)
 
     def _started(self, knowledge_base_id: str, feed: _Feed) -> _Feed:
-        """The running feed; another subscriber may have started it meanwhile."""
         if knowledge_base_id not in self._feeds:
             self._feeds[knowledge_base_id] = (feed, asyncio.create_task(feed.run()))
         return self._feeds[knowledge_base_id][0]
@@ -239,7 +228,6 @@ class ProgressFeeds:
         await asyncio.wait({task})
 
     def close(self) -> None:
-        """Notify all subscribers that the process stops."""
         self._is_closed = True
         for feed, _ in self._feeds.values():
             for follower in feed.followers:
@@ -257,8 +245,7 @@ _SHARE_OF_TIME = 0.05
 class DocumentTracker:
     """Finds documents that were erased before a poll saw their deletion.
 
-    When the number of documents differs from what the polled changes explain, all known ids are
-    checked.
+    If the number of documents differs from what the polled changes explain, all known ids are checked.
     """
 
     def __init__(self) -> None:
@@ -270,7 +257,6 @@ class DocumentTracker:
         self._not_before = 0.0
 
     async def begin(self, session: AsyncSession, knowledge_base_id: str) -> None:
-        """Record the present ids, only the newest if there are too many."""
         limit = _MOST_KNOWN + 1
         newest_first = await document_queries.newest_ids(session, knowledge_base_id, limit=limit)
         self._ids = dict.fromkeys(reversed(newest_first))
@@ -282,12 +268,7 @@ class DocumentTracker:
         self._ids |= dict.fromkeys(ids)
 
     async def gone(self, session: AsyncSession, total: int, rows: Sequence[Document]) -> frozenset[str]:
-        """Erased ids that are not among the rows; pass them to :meth:`record` next.
-
-        Args:
-            total: the number of documents in the knowledge base.
-            rows: recently changed documents, with deleted ones.
-        """
+        """Erased ids, given the total and recently changed rows; pass them to :meth:`record` next."""
         deleted = {row.id for row in rows if row.deleted_at is not None}
         new = {row.id for row in rows if row.deleted_at is None} - self._ids.keys()
         remembered = len(self._ids) + len(new) - len(deleted & self._ids.keys())
@@ -306,7 +287,6 @@ class DocumentTracker:
         return frozenset(ids) - there
 
     def record(self, total: int, rows: Sequence[Document], gone: Iterable[str]) -> None:
-        """Record the rows and erased ids that are reported now."""
         for id_ in (*gone, *(row.id for row in rows)):
             self._ids.pop(id_, None)
         self.add(row.id for row in rows if row.deleted_at is None)
@@ -320,9 +300,7 @@ class DocumentTracker:
 class ProgressUpdate:
     """Changes since the last poll.
 
-    Args:
-        base: the current knowledge base; None if nothing changed.
-        removed: ids that no longer exist for this reader.
+    ``base`` is None if nothing changed, ``removed`` ids no longer exist for this reader.
     """
 
     base: KnowledgeBase | None = None
@@ -341,11 +319,9 @@ class ProgressView:
         self.progress = follower.progress
 
     async def begin(self, base: KnowledgeBase) -> None:
-        """Record the present state."""
         self._hidden, self.progress = await self._look(base, ())
 
     async def take(self) -> ProgressUpdate:
-        """Changes since the last call; updates ``progress``."""
         base = self._follower.base
         if base is None or not self._follower.news.is_set():
             return ProgressUpdate()
@@ -353,9 +329,9 @@ class ProgressView:
         before, was = self._hidden, self.progress
         self._hidden, self.progress = await self._look(base, rows)
         changed = [row for row in rows if row.deleted_at is None and row.id not in self._hidden | gone]
-        shown = {row.id for row in changed}
+        changed_ids = {row.id for row in changed}
         # The deletion of a document that was hidden all the time is not reported either.
-        ended = dict.fromkeys([*(row.id for row in rows if row.id not in shown), *sorted(gone)])
+        ended = dict.fromkeys([*(row.id for row in rows if row.id not in changed_ids), *sorted(gone)])
         removed = [id_ for id_ in ended if id_ not in before]
         self._hidden -= gone
         is_silent = not changed and not removed and self._hidden and was == self.progress
@@ -364,7 +340,6 @@ class ProgressView:
     async def _look(
         self, base: KnowledgeBase, rows: Sequence[Document]
     ) -> tuple[frozenset[str], KnowledgeBaseProgress]:
-        """The hidden ids, and the progress of the rest."""
         # A row may be newer than the knowledge base that was read.
         is_narrowed = base.narrowed or any(row.restricted for row in rows)
         if base.owner_id == self._reader.user_id or not is_narrowed:

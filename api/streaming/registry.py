@@ -20,11 +20,7 @@ _MOST_AT_ONCE = 200
 
 
 class OpenStream:
-    """State that all streams of a credential share.
-
-    Args:
-        permissions: everything that the credential allowed when any of them was opened.
-    """
+    """State shared by all streams of a credential, with all permissions that it had when any stream was opened."""
 
     __slots__ = ("is_ended", "permissions", "readers")
 
@@ -56,7 +52,6 @@ class StreamLease:
         return self._stream
 
     def __exit__(self, *_error: object) -> None:
-        """Remove the credential with its last stream."""
         self._stream.readers -= 1
         if not self._stream.readers and self._streams.get(self._credential) is self._stream:
             del self._streams[self._credential]
@@ -74,11 +69,9 @@ class OpenStreams:
         self._open: _Streams = {}
 
     def reading(self, principal: Principal) -> "StreamLease":
-        """A context whose stream ends when the credential does."""
         return StreamLease(self._open, principal)
 
     async def watch(self) -> None:
-        """Check periodically, until cancelled."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             try:
@@ -90,7 +83,6 @@ class OpenStreams:
                 log.exception("streams.check_crashed")
 
     async def look(self) -> None:
-        """End the streams whose credential expired or lost permissions."""
         credentials = list(self._open)
         for start in range(0, len(credentials), _MOST_AT_ONCE):
             some = credentials[start : start + _MOST_AT_ONCE]

@@ -22,12 +22,11 @@ _MORE = {"type": "http.response.body", "more_body": True}
 class EventStream(Response):
     """Sends pieces as they come, until they end or the client disconnects.
 
-    Starlette's streaming response uses two tasks per client, one of them to wait for the disconnect.
-    Here a single task sends, and looks for the disconnect when the stream is silent.
+    Starlette's streaming response uses two tasks per client, one of them to wait for the disconnect. Here a single task
+    sends, and looks for the disconnect when the stream is silent.
 
     Args:
         pieces: of the body; an empty piece means that nothing happened for a while.
-        headers: with the content type.
         keep_alive: sent when the stream is silent for long; empty if clients accept nothing.
         farewell: sent last to a client whose access ends.
         status_code: read by FastAPI for the OpenAPI document.
@@ -49,7 +48,6 @@ class EventStream(Response):
         self.init_headers(headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream until it or the client's access ends."""
         with _reading(scope) as access:
             await self._stream(access, receive, send)
 

@@ -13,12 +13,9 @@ from api.streaming.response import EventStream
 
 @dataclass(frozen=True)
 class RunPosition:
-    """The position at which a client starts to read a run.
+    """The position at which a client starts to read a run: behind event ``after``.
 
-    Args:
-        run_id: the caller's id of the run, for cursors.
-        after: sequence number of the last event that the client has.
-        prelude: events outside the log that bring this client to ``after``.
+    ``prelude`` are events outside the log that bring this client there.
     """
 
     run_key: str

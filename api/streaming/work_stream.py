@@ -30,7 +30,7 @@ def sse_event(name: str, value: object) -> bytes:
 
 
 async def with_error_event(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[bytes]:
-    """The events; what goes wrong after the first byte can only be told as one more, ``error``."""
+    """The events; an error after the first byte becomes one more event, ``error``."""
     try:
         # Closed at once when the client disconnects: the work ends with its stream.
         async with aclosing(events):
@@ -43,8 +43,7 @@ async def with_error_event(events: AsyncGenerator[bytes], language: str) -> Asyn
 async def run_with_progress(request: Request, pieces: AsyncGenerator[Progress | ResultT]) -> ResultT | EventStream:
     """The result of some work, or a stream of its progress and result if the caller accepts one.
 
-    Closing the connection ends the work. ``pieces`` must yield progress at least once a second, and
-    the result at last.
+    Closing the connection ends the work. ``pieces`` must yield progress at least once a second, and finally the result.
     """
     if EVENT_STREAM in request.headers.get("accept", ""):
         return stream_response(with_error_event(_events(pieces), request.headers.get("accept-language", "")))

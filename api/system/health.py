@@ -21,7 +21,7 @@ _PATIENCE_SECONDS = 3
 
 
 class _NotReady(Exception):
-    """A part answers, and says that it can't be used yet; the text is for operators."""
+    """A part answers that it can't be used yet; the text is for operators."""
 
 
 class Alive(ResponseModel):
@@ -80,7 +80,6 @@ async def _vector_index(context: AppContext) -> str:
 
 
 async def _remarks(context: AppContext) -> list[str]:
-    """What an operator should know of the indexes that the engine keeps; often nothing."""
     if context.settings.qdrant_url is not None:
         return []
     health = await context.knowledge.engine.health()

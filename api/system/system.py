@@ -103,30 +103,29 @@ class SystemInfo(ResponseModel):
 @router.get("/info")
 async def read_system_info(context: CurrentContext) -> Envelope[SystemInfo]:
     """Versions, uptime, counts, sizes, the queue and the workers."""
-    found = await context.stats.now()
+    stats = await context.stats.now()
     info = SystemInfo(
         version=version("agentex"),
         python_version=platform.python_version(),
-        database_version=found.database,
+        database_version=stats.database,
         uptime=int(time.time() - psutil.Process().create_time()),
-        user_count=found.users,
-        session_count=found.sessions,
-        knowledge_base_count=found.knowledge_bases,
-        documents=found.documents,
-        runs=found.runs,
-        database_size=_readable(found.database_bytes),
-        database_bytes=found.database_bytes,
-        vector_db_size=_readable(found.vector_bytes),
-        vector_db_bytes=found.vector_bytes,
-        vector_count=found.points,
-        queue_depth=found.queue_depth,
-        workers=found.workers,
+        user_count=stats.users,
+        session_count=stats.sessions,
+        knowledge_base_count=stats.knowledge_bases,
+        documents=stats.documents,
+        runs=stats.runs,
+        database_size=_readable(stats.database_bytes),
+        database_bytes=stats.database_bytes,
+        vector_db_size=_readable(stats.vector_bytes),
+        vector_db_bytes=stats.vector_bytes,
+        vector_count=stats.points,
+        queue_depth=stats.queue_depth,
+        workers=stats.workers,
     )
     return Envelope(data=info)
 
 
 def _readable(size: int | None) -> str:
-    """A size as people read it: ``1.2 GB``."""
     if size is None:
         return "unknown"
     amount, units = float(size), ["B", "KB", "MB", "GB", "TB"]
@@ -137,8 +136,6 @@ def _readable(size: int | None) -> str:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Who asks, in which language, and what the environment says."""
-
     by: str
     language: str
     environment: Settings

@@ -35,10 +35,10 @@ class Cutover(StrEnum):
 
 
 class ReindexOutcome(StrEnum):
-    """The result of a request for other settings.
+    """What a wish for other settings led to.
 
-    ``started``: a re-index. ``applied``: no documents, so the settings hold now. ``unchanged``: they hold already, or
-    the re-index under way is for them.
+    ``started``: a re-index. ``applied``: there was no document, the settings hold now.
+    ``unchanged``: they hold already, or the re-index under way is for them.
     """
 
     STARTED = "started"

@@ -29,13 +29,11 @@ class Finding:
     """What a rule found, before the table adds messages and severity.
 
     Args:
-        code: its key in ``RULES``.
-        line: where it begins in the stored file, from 1.
-        column: the character of that line, from 1.
-        end_line: the last line that it speaks of; 0 for ``line``.
-        facts: what fills the places of the message.
+        line: in the stored file, from 1, like ``column``.
+        end_line: the last line; 0 for ``line``.
+        facts: values for the placeholders of the message.
         variant: which of the code's messages, if not the first.
-        edits: the mend: disjoint spans of stored bytes in ascending order; none: there is no mend.
+        edits: the fix: disjoint spans of stored bytes in ascending order; empty if there is none.
     """
 
     code: str
@@ -48,10 +46,7 @@ class Finding:
 
 
 def diagnose(findings: Iterable[Finding], spelling: SkillFormat) -> tuple[Diagnostic, ...]:
-    """Findings as diagnostics in the order of the file.
-
-    At most ``MOST_OF_A_KIND`` of each code: the message of the last one says how many more.
-    """
+    """Findings as diagnostics in file order, at most ``MOST_OF_A_KIND`` of each code; the last one counts the rest."""
     counts: dict[str, int] = {}
     reported: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: (finding.line, finding.column, finding.code)):
@@ -85,7 +80,7 @@ def _worded(reported: Iterable[Finding], counts: Mapping[str, int], spelling: Sk
 
 
 def display_fact(fact: object) -> str:
-    """A fact as a message shows it: on one line, short, without secrets and unseen characters."""
+    """A fact for a message: one short line without secrets and invisible characters."""
     # A secret that is cut is known no more, so that they are taken out before.
     public = hide_secrets(str(fact)[:_MOST_LOOKED_AT])
     text = " ".join(_INVISIBLE.sub(" ", public[: 4 * _LONGEST_FACT]).split())

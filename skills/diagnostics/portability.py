@@ -1,4 +1,4 @@
-"""The codes about the open standard (agentskills.io): what others would refuse."""
+"""Codes for the open standard (agentskills.io): reasons for other readers to refuse a skill."""
 
 from skills.diagnostics.rule import INFO, BilingualText, DiagnosticRule
 

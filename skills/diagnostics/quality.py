@@ -1,4 +1,4 @@
-"""The codes about how well a skill will be found and chosen, and about its files."""
+"""Codes for how well a skill is found and chosen, and for its files."""
 
 from skills.diagnostics.rule import ERROR, INFO, WARNING, DiagnosticRule
 

@@ -13,15 +13,13 @@ BilingualText = tuple[str, str]
 
 @dataclass(frozen=True)
 class DiagnosticRule:
-    """The messages and severity of a code.
+    """The messages, with placeholders for a finding's facts, and the severity of a code such as ``SK005``.
 
     Args:
-        code: its key, for example ``SK005``.
-        message: fact and next step; the places are filled from the finding's facts.
         variants: other texts for the same code, by the finding's ``variant``.
-        publishing: how much it matters for showing the skill to others; ``None``: as ``severity``.
-        fix: what the button says, where the finding carries a mend.
-        portability: it tells about the open standard only and never makes a skill invalid.
+        publishing: severity when the skill is published; ``None``: as ``severity``.
+        fix: label of the fix button.
+        portability: concerns the open standard only and never makes a skill invalid.
     """
 
     code: str
@@ -34,9 +32,7 @@ class DiagnosticRule:
     portability: bool = False
 
     def severity_in(self, spelling: SkillFormat) -> Severity:
-        """The severity in files of a format."""
         return self.by_format.get(spelling, self.severity)
 
     def blocks_publishing(self, spelling: SkillFormat) -> bool:
-        """Whether it keeps a skill from being published."""
         return not self.portability and ERROR in (self.severity_in(spelling), self.publishing)

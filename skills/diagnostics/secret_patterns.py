@@ -1,8 +1,7 @@
-"""Secrets by their form: what keys and tokens of well-known services look like.
+"""Patterns of secrets: keys and tokens of well-known services.
 
-The forms are facts that the services publish and secret scanners collect, such as gitleaks and
-GitHub secret scanning; only forms that say themselves whose they are, so that a finding is seldom
-wrong.
+Services publish these forms, and scanners such as gitleaks and GitHub secret scanning collect them.
+Only forms that name their service are used, so false alarms are rare.
 """
 
 import math
@@ -20,15 +19,13 @@ _WORD = r"[\w-]"
 
 @dataclass(frozen=True, slots=True)
 class _SecretForm:
-    """A kind of secret: what it begins with, and what it looks like."""
-
     kind: str
     anchors: tuple[str, ...]
     pattern: re.Pattern[str]
 
 
 def _form(kind: str, anchors: str, pattern: str, *, whole: bool = True) -> _SecretForm:
-    """A form; ``whole``: no sign of a word may stand before or behind it."""
+    """A form; ``whole``: no word character may stand before or behind it."""
     bounded = rf"(?<![\w-])(?:{pattern})(?![\w-])" if whole else pattern
     return _SecretForm(kind, tuple(anchors.split()), re.compile(bounded))
 
@@ -103,7 +100,7 @@ _MOST_IN_ORDER = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where something looks like a secret: the kind, and the span of characters."""
+    """The kind and the character span of a possible secret."""
 
     kind: str
     start: int
@@ -111,10 +108,7 @@ class Secret:
 
 
 def find_secrets(text: str) -> Iterator[Secret]:
-    """The secrets in a text, in order within each way of finding them, in linear time.
-
-    Placeholders are left out: what says so itself, repeats one letter or counts up.
-    """
+    """The secrets in a text, in linear time, without placeholders (that say so, repeat one letter or count up)."""
     for form in _FORMS:
         for match in find_anchored(form.pattern, text, form.anchors, text):
             if not _is_placeholder(match[0], _LEAST_ENTROPY):
@@ -147,7 +141,6 @@ def _is_placeholder(secret: str, least_entropy: float) -> bool:
 
 
 def _is_random(secret: str) -> bool:
-    """Whether a value is random signs and no word, name, path or version."""
     kinds = (
         any(sign.islower() for sign in secret),
         any(sign.isupper() for sign in secret),
@@ -162,6 +155,6 @@ def _is_random(secret: str) -> bool:
 
 
 def entropy(text: str) -> float:
-    """Shannon entropy of a text's signs, in bits each; 0 for an empty one."""
+    """Shannon entropy in bits per character; 0 for an empty text."""
     counts = Counter(text).values()
     return -sum(count / len(text) * math.log2(count / len(text)) for count in counts)

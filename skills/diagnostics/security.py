@@ -1,4 +1,4 @@
-"""The codes about what could deceive the agent, the reader or the machine."""
+"""Codes for what could deceive the agent, the reader or the machine."""
 
 from skills.diagnostics.rule import ERROR, WARNING, BilingualText, DiagnosticRule
 
@@ -6,7 +6,6 @@ from skills.diagnostics.rule import ERROR, WARNING, BilingualText, DiagnosticRul
 def _until_published(
     code: str, message: BilingualText, *, fix: BilingualText | None = None, **variants: BilingualText
 ) -> DiagnosticRule:
-    """A warning to the author that keeps a skill from being shown to others."""
     return DiagnosticRule(code, WARNING, message, variants=variants, fix=fix, publishing=ERROR)
 
 

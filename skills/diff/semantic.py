@@ -99,24 +99,16 @@ class SkillDifference:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the two say the same."""
         params = self.params_added or self.params_removed or self.params_changed
         was, is_now = self.restricts_tools
         return not (self.values or params or self.steps or self.lists or self.tools or was != is_now)
 
 
 def compare_text(before: bytes, after: bytes, names: tuple[str, str] = ("before", "after")) -> str:
-    """A unified diff of two contents, three lines around each change.
+    """A unified diff of two contents called ``names``, three lines around each change; empty if the bytes are equal.
 
-    Line ends count: a line that only lost its carriage return is a changed line.
-
-    Args:
-        before: the older bytes; what is no UTF-8 in them is shown as U+FFFD.
-        after: the newer bytes.
-        names: what the two are called in the head of the diff.
-
-    Returns:
-        The diff, every line ended by a line feed; nothing where the bytes are equal.
+    Line ends count: a line that only lost its carriage return is a changed line. Bytes that are not UTF-8 are shown as
+    U+FFFD.
     """
     if before == after:
         return ""
@@ -127,7 +119,7 @@ def compare_text(before: bytes, after: bytes, names: tuple[str, str] = ("before"
 
 
 def compare_skills(before: ParsedSkill, after: ParsedSkill) -> SkillDifference:
-    """What a new version of a skill changes in meaning."""
+    """The changes in meaning that a new version of a skill makes."""
     old, new = _by_name(before.input_params), _by_name(after.input_params)
     added = tuple(param for name, param in new.items() if name not in old)
     removed = tuple(param for name, param in old.items() if name not in new)
@@ -152,7 +144,7 @@ def compare_skills(before: ParsedSkill, after: ParsedSkill) -> SkillDifference:
 
 
 def widens(before: Sequence[str] | None, after: Sequence[str] | None) -> bool:
-    """Whether tools are allowed that were not; ``None`` stands for no restriction."""
+    """Whether tools are newly allowed; ``None`` stands for no restriction."""
     if before is None:
         return False
     return after is None or not set(after) <= set(before)
@@ -166,12 +158,11 @@ def _lines(content: bytes) -> list[str]:
 
 
 def _ended(line: str) -> str:
-    r"""A diff's line; where the file does not end its last line, git's own sentence follows."""
+    """A diff's line; a missing line end at the end of the file gets git's note."""
     return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def _replaced(old: list[str], new: list[str], names: tuple[str, str]) -> list[str]:
-    """A diff of one hunk: what is equal at both ends is left out, all between is replaced."""
     shorter = min(len(old), len(new))
     pairs = zip(old, new, strict=False)
     head = next((at for at, pair in enumerate(pairs) if pair[0] != pair[1]), shorter)
@@ -283,7 +274,7 @@ def _step_changes(before: Sequence[Step], after: Sequence[Step]) -> tuple[StepCh
 
 
 def _paired_steps(before: Sequence[Step], after: Sequence[Step]) -> dict[int, int]:
-    """Which older step each newer one is: the same words, else the same title, else alike."""
+    """The older step of each newer one: same words, else same title, else similar."""
     pairs: dict[int, int] = {}
     free = dict.fromkeys(range(len(before)))
     for key_of in (_words, _title):

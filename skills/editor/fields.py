@@ -1,4 +1,4 @@
-"""Changes of a skill's fields that leave all other bytes of the file alone."""
+"""Edits of a skill's fields that leave all other bytes of the file alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast, get_args
@@ -36,19 +36,10 @@ FIELDS: tuple[EditableField, ...] = get_args(EditableField)
 
 
 def edit_fields(content: bytes, changes: Mapping[EditableField, Any]) -> bytes:
-    """The bytes with fields of the model changed; all other bytes stay as they are.
+    """The bytes with fields of the model changed; all other bytes stay as they are, else ``SkillNotEditable``.
 
-    A field stands in its section (a new one is put where the usual order has it), the name in the
-    title; what a free document says in its frontmatter is changed there. Line ends are the file's.
-
-    Args:
-        content: the stored bytes.
-        changes: new values by the model's names, of the fields' types; an empty one removes what the
-            file says, ``None`` (for the tools) the restriction.
-
-    Raises:
-        SkillNotEditable: the file would not say a new value, or something else than before beside it.
-        UnreadableSkill: no skill can be read from the bytes, before or after the changes.
+    A field is edited in its section (new sections go to their usual place), the name in the title; fields of a free
+    document in its frontmatter. An empty value removes the field, ``None`` for the tools the restriction.
     """
     draft = _read(content)
     for field in FIELDS:
@@ -102,7 +93,6 @@ def _closed_frontmatter(draft: SkillDraft) -> Frontmatter | None:
 
 
 def _stands_in(draft: SkillDraft, head: Frontmatter, field: str) -> bool:
-    """Whether the file has a field in its frontmatter."""
     if field == "tools":
         own = head.entry("allowed-tools") is not None
         return own or (draft.spelling is SkillFormat.AGENT_SKILLS and not draft.of("tools"))
@@ -130,7 +120,6 @@ def _name_edits(draft: SkillDraft, head: Frontmatter | None, name: str) -> tuple
 
 
 def _metadata_edits(draft: SkillDraft, head: Frontmatter | None, value: Mapping[str, str]) -> list[TextEdit]:
-    """Change each pair where it stands; new pairs go into the frontmatter, if the file has one."""
     source, body = draft.source, draft.outline
     above = {} if head is None else metadata.read(head, (), source, body)
     own = {key: section for section in draft.of("metadata") if (key := metadata.own_key(section))}
@@ -160,7 +149,7 @@ def _section_edits(
     value: Any,  # noqa: ANN401 - of any field
     sections: Sequence[DraftSection],
 ) -> tuple[TextEdit, ...]:
-    """The value in its first section, the others removed; else in a new section."""
+    """Write the value to its first section and remove the others; else add a section."""
     chinese = _is_chinese(draft)
     text = render.section_body(field, value, chinese=chinese)
     if not sections:
@@ -171,7 +160,6 @@ def _section_edits(
 
 
 def _body_edits(draft: SkillDraft, section: DraftSection, text: str) -> tuple[TextEdit, ...]:
-    """Replace the text below a heading; remove the section where the text is empty."""
     source = draft.source
     if not text:
         return (TextEdit(section.section.start, section.section.end, ""),)
@@ -188,7 +176,6 @@ def _is_chinese(draft: SkillDraft) -> bool:
 
 
 def _new_section(draft: SkillDraft, field: str, text: str, *, chinese: bool) -> tuple[TextEdit, ...]:
-    """A new section behind those that usually come before it."""
     before: DraftSection | None = None
     place = roundtrip.ORDER.index(field)
     for section in draft.sections:

@@ -19,7 +19,7 @@ def set_field(draft: SkillDraft, head: Frontmatter, key: str, text: str | None) 
 
 
 def set_metadata(draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]) -> tuple[TextEdit, ...]:
-    """The edits after which frontmatter has exactly these pairs; new ones go into ``metadata``."""
+    """Edits that make these pairs the whole metadata; new ones go into ``metadata``."""
     left = dict(pairs)
     own = head.entry("metadata")
     entries = own.value.entries if own else ()
@@ -41,7 +41,6 @@ def set_metadata(draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str])
 
 
 def _metadata_edits(draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]) -> Iterator[TextEdit]:
-    """The edits of the field ``metadata``, line by line where it is in block style."""
     source, own = draft.source, head.entry("metadata")
     whole = yaml_writer.field("metadata", pairs) if pairs else ""
     if own is None:

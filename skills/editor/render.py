@@ -1,4 +1,4 @@
-"""Renderer: a native SKILL file from a model, such as a form gives."""
+"""Renderer of native SKILL files from a model, such as a form's."""
 
 import dataclasses
 import re
@@ -19,19 +19,9 @@ _DASHES = re.compile(r"[- \t]*(?:\n|$)")
 
 
 def render(model: ParsedSkill) -> str:
-    """A native SKILL file that reads back as the model (docs/skills.md).
+    """A native SKILL file that reads back as the model (docs/skills.md); lines end with ``\\n``.
 
-    Sections without content are left out. Headings are Chinese where name or description are.
-
-    Args:
-        model: derived fields are ignored: format, slug, sections, schema, places, body and hash.
-
-    Returns:
-        Markdown, lines ended by ``\\n``.
-
-    Raises:
-        SkillNotEditable: something of the model can't be written so that it is read as it is.
-        UnreadableSkill: the file would be too large.
+    Empty sections and derived fields are left out. Headings are Chinese if name or description are.
     """
     chinese = is_chinese(model.name + model.description)
     values = field_values(model)
@@ -61,15 +51,15 @@ def is_chinese(text: str) -> bool:
 
 
 def heading(marks: str, text: str) -> str:
-    """A heading; where its text ends with ``#`` a further one keeps that from being a mark."""
+    """A heading; a text that ends with ``#`` gets another one, so that its own is kept."""
     return f"{marks}{text} #" if text.endswith("#") else f"{marks}{text}"
 
 
 def complete_value(key: str, value: Any, *, chinese: bool) -> Any:  # noqa: ANN401 - of any field
     """A field's value as it is written.
 
-    A step's instruction gets lines for the tools and the condition that it does not name; an example
-    without text is made of its input and output.
+    A step's instruction gets lines for tools and a condition that it does not name; an example without text is made of
+    its input and output.
     """
     if key == "steps":
         return tuple(_completed_step(step, chinese) for step in value)
@@ -104,17 +94,7 @@ def _completed_example(example: Example, chinese: bool) -> Example:
 
 
 def section_body(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401 - of any field
-    """The text below a section's heading: the plainest form that reads back as the value.
-
-    Args:
-        key: the model's name of the section.
-        value: the model's value of that name.
-        chinese: whether the words around it are Chinese.
-
-    Returns:
-        Markdown without blank lines around; empty where there is nothing to say. Where no form is
-        read as the value, the plainest one.
-    """
+    """The text below a section's heading: the plainest form that reads back as the value, if any does."""
     expected = complete_value(key, value, chinese=chinese)
     forms = list(_WRITERS[key](expected, chinese))
     if len(forms) > 1:
@@ -124,14 +104,12 @@ def section_body(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401
 
 
 def _reads_back(key: str, body: str, value: object, chinese: bool) -> bool:
-    """Whether a section reads back as its value and leaves the next section intact."""
     model = _read_alone(key, body, chinese)
     read = {} if model is None else field_values(model)
     return bool(read) and read[key] == value and read[_next_section(key)] == ("x",)
 
 
 def _read_alone(key: str, body: str, chinese: bool) -> ParsedSkill | None:
-    """The model of one section, with a short one behind it."""
     sections = ((key, body), (_next_section(key), "- x"))
     parts = (f"## {usual_heading(section, chinese=chinese)}\n\n{text}" for section, text in sections)
     draft = parse("\n\n".join(["# SKILL: x", *parts]).encode())
@@ -153,7 +131,6 @@ def _texts(texts: Sequence[str], _chinese: bool) -> Iterator[str]:
 
 
 def _item(marker: str, text: str) -> str:
-    """A list item: later lines are indented so far that they belong to it."""
     indent = " " * len(marker)
     first, *rest = text.split("\n")
     return "\n".join([f"{marker}{first}", *(f"{indent}{line}" if line else "" for line in rest)])
@@ -175,7 +152,6 @@ def _params(params: Sequence[Any], chinese: bool) -> Iterator[str]:
 
 
 def _steps(steps: Sequence[Step], chinese: bool) -> Iterator[str]:
-    """A numbered list where each step fits on a line, else headings, else a list of longer items."""
     lines = [f"**{step.title}**: {step.instruction}".rstrip() if step.title else step.instruction for step in steps]
     if all(
         line and "\n" not in line and split_title(line) == (step.title, step.instruction)
@@ -229,7 +205,7 @@ _UNMARKED = "\\u0060"
 
 
 def param_line(param: Param, *, chinese: bool) -> str:
-    """An input on a line, or more where its description has more."""
+    """An input on one line, or on more if its description has more."""
     kind = f"array<{param.items}>" if param.type == "array" and param.items else param.type
     description = f": {param.description}" if param.description else ""
     attributes = [kind, _required(param.required, chinese), *_values(param, chinese)]
@@ -261,7 +237,7 @@ def _required(required: bool, chinese: bool) -> str:
 
 
 def _value(value: object) -> str:
-    """A value that reads back: bare numbers and booleans, all else in marks."""
+    """A value that reads back: numbers and booleans bare, others in code marks or quotes."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:

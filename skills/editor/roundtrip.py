@@ -34,7 +34,7 @@ def field_values(model: ParsedSkill) -> dict[str, Any]:
 
 
 def without_places(key: str, value: Any) -> Any:  # noqa: ANN401 - of any field
-    """A field's value without the places that it has in a file."""
+    """A field's value without its places in a file."""
     if key == "input_params":
         return tuple(dataclasses.replace(param, line=0) for param in value)
     if key == "steps":
@@ -47,11 +47,7 @@ def without_places(key: str, value: Any) -> Any:  # noqa: ANN401 - of any field
 
 
 def check_writable(expected: Values) -> None:
-    """Pass where a file can hold all characters of some values.
-
-    Raises:
-        SkillNotEditable: one has a NUL, or half a character.
-    """
+    """Refuse values that no file can hold: a NUL, or half a surrogate pair."""
     for key, value in expected.items():
         if any(_UNWRITABLE.search(text) for text in _texts(value)):
             raise not_editable_error(key, "character")
@@ -64,11 +60,7 @@ def unreadable_error(finding: Finding) -> UnreadableSkill:
 
 
 def check_reads_back(expected: Values, model: ParsedSkill) -> None:
-    """Pass where a model has the expected values.
-
-    Raises:
-        SkillNotEditable: it has not; the details name the first part that differs.
-    """
+    """Check that a model has the expected values; the error names the first part that differs."""
     actual = field_values(model)
     for key, value in expected.items():
         if (difference := _difference(key, value, actual[key])) is not None:
@@ -76,11 +68,7 @@ def check_reads_back(expected: Values, model: ParsedSkill) -> None:
 
 
 def check_others_unchanged(changed: str, before: ParsedSkill, after: ParsedSkill) -> None:
-    """Pass where two models are equal in all fields but the changed one.
-
-    Raises:
-        SkillNotEditable: they are not; the details name the changed field and the other one.
-    """
+    """Check that two models differ in the changed field only; the error names both fields."""
     old, new = field_values(before), field_values(after)
     for key, value in old.items():
         if key != changed and value != new[key]:
@@ -90,7 +78,6 @@ def check_others_unchanged(changed: str, before: ParsedSkill, after: ParsedSkill
 
 
 def _unknown(model: ParsedSkill) -> list[str]:
-    """The sections that no field is read from."""
     return [section.title for section in model.sections if section.key not in {"title", *ORDER}]
 
 
@@ -101,7 +88,6 @@ class _Difference(NamedTuple):
 
 
 def _difference(path: str, expected: Any, actual: Any) -> _Difference | None:  # noqa: ANN401 - of any field
-    """The first part in which two values differ."""
     if expected == actual:
         return None
     if isinstance(expected, tuple) and isinstance(actual, tuple):
@@ -129,7 +115,6 @@ def _in_parts(path: str, expected: Mapping[Any, object], actual: Mapping[Any, ob
 
 
 def _texts(value: object) -> Iterator[str]:
-    """All texts within a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

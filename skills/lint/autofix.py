@@ -18,12 +18,7 @@ FixChooser = Callable[[Sequence[Diagnostic], int], Sequence[Diagnostic]]
 
 @dataclass(frozen=True)
 class AutofixResult:
-    """A fixed content.
-
-    Args:
-        content: the bytes; what no fix names is unchanged.
-        codes: of the fixed diagnostics, in order, as often as each was fixed.
-    """
+    """Fixed bytes, and the codes of the fixed diagnostics, as often as each was fixed."""
 
     content: bytes
     codes: tuple[str, ...]
@@ -48,8 +43,7 @@ def autofix(content: bytes, linter: Linter, choose: FixChooser) -> AutofixResult
 def _select_compatible(diagnostics: Iterable[Diagnostic]) -> tuple[list[Diagnostic], tuple[TextEdit, ...]]:
     """Diagnostics whose fixes can be applied together, and their edits in ascending order.
 
-    Of overlapping fixes the first is applied, and with it those of exactly the same edit; the others
-    are found again in the next round.
+    Of overlapping fixes the first is applied, along with identical ones; later rounds find the others.
     """
     applied: list[Diagnostic] = []
     chosen = _DisjointEdits()
@@ -68,7 +62,6 @@ class _DisjointEdits:
         self._known: set[TextEdit] = set()
 
     def add(self, edits: Iterable[TextEdit]) -> bool:
-        """Add edits, unless one overlaps a different edit."""
         new = [edit for edit in edits if edit not in self._known]
         if any(_overlap(edit, other) for edit in new for other in self._around(edit)):
             return False
@@ -82,7 +75,6 @@ class _DisjointEdits:
         return self._edits[max(at - 2, 0) : at + 2]
 
     def in_order(self) -> tuple[TextEdit, ...]:
-        """All of them, ascending."""
         return tuple(self._edits)
 
 

@@ -1,4 +1,4 @@
-"""What surrounds a skill file while it is linted."""
+"""Surroundings of a skill file for the linter."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,13 +14,7 @@ class SiblingSkill:
 
 @dataclass(frozen=True, slots=True)
 class LintContext:
-    """What is known around a file; rules do not judge by what is not known.
-
-    Args:
-        folder: the name of the folder that the file stands in.
-        files: the paths of all files in that folder, relative, with ``/`` between the parts.
-        siblings: the skills that it could be confused with.
-    """
+    """Known surroundings of a file, with paths within its ``folder``; rules ignore what is unknown."""
 
     known_tools: Collection[str] | None = None
     folder: str | None = None

@@ -1,4 +1,4 @@
-"""The linter: the bytes of a skill in, its model and diagnostics out."""
+"""The linter: from the bytes of a skill to its model and diagnostics."""
 
 from collections.abc import Callable, Iterable
 
@@ -14,16 +14,12 @@ Linter = Callable[[bytes], SkillReport]
 
 
 def lint(content: bytes, context: LintContext = NO_CONTEXT) -> SkillReport:
-    """Parse and lint a SKILL file; never raises, in time linear in its size (docs/skills.md).
-
-    Returns:
-        The model and the diagnostics; no model where the bytes are too large or no text.
-    """
+    """Parse and lint a SKILL file in linear time, never raising; too large and non-text files have no model."""
     return lint_draft(parse(content), context)
 
 
 def lint_draft(draft: SkillDraft | Finding, context: LintContext = NO_CONTEXT) -> SkillReport:
-    """Lint what the parser made of a file."""
+    """Lint a parsed file."""
     if isinstance(draft, Finding):
         return _report(None, [draft], SkillFormat.NATIVE)
     findings = [

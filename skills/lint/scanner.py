@@ -1,4 +1,4 @@
-"""A draft's text prepared for searching: offsets, and code set apart from prose."""
+"""Searchable text of a draft, with code set apart from prose."""
 
 import re
 from bisect import bisect_right
@@ -22,14 +22,7 @@ _TO_BLANKS = str.maketrans("*_`>~#\n\t", "        ")
 
 @dataclass(frozen=True)
 class ScannedText:
-    """Searchable texts of equal length: an offset means the same in each.
-
-    Args:
-        text: the whole file, frontmatter included, each line ended by a line feed.
-        prose: the same with blanks in place of code: what a reader sees rendered.
-        flat: the file on one line, with blanks in place of markdown's marks.
-        lower: ``text`` in lower case.
-    """
+    """Texts of equal length; ``prose`` blanks code, ``flat`` is one line and blanks markdown's marks."""
 
     draft: SkillDraft
     text: str
@@ -40,22 +33,19 @@ class ScannedText:
     starts: tuple[int, ...]
 
     def line_of(self, offset: int) -> int:
-        """The line, from 1, on which a character stands."""
         return bisect_right(self.starts, offset)
 
     def lines(self, first: int, last: int) -> Span:
-        """The span of some lines, the last one's end left out."""
+        """The span of some lines without the last line end."""
         end = self.starts[last] - 1 if last < len(self.starts) else len(self.text)
         return self.starts[first - 1], max(self.starts[first - 1], end)
 
     def finding(self, code: str, span: Span, facts: Mapping[str, object] | None = None, variant: str = "") -> Finding:
-        """A finding at its place in the stored file."""
         first, last = self.line_of(span[0]), self.line_of(max(span[0], span[1] - 1))
         column = span[0] - self.starts[first - 1] + 1
         return Finding(code, first, column, last, facts or {}, variant)
 
     def edit(self, span: Span, replacement: str) -> TextEdit:
-        """The replacement of a span in the stored bytes."""
         source = self.draft.source
         places = ((line := self.line_of(offset), offset - self.starts[line - 1] + 1) for offset in span)
         start, end = (source.offset(line, column) for line, column in places)
@@ -74,7 +64,6 @@ def scan(draft: SkillDraft) -> ScannedText:
 
 
 def _fences(draft: SkillDraft, starts: tuple[int, ...], length: int) -> Iterator[Span]:
-    """Code blocks in order; one within a list or quote counts too."""
     first_line = draft.outline.first_line
     for token in draft.outline.tokens:
         if token.type in _CODE_BLOCKS and token.map:
@@ -84,7 +73,7 @@ def _fences(draft: SkillDraft, starts: tuple[int, ...], length: int) -> Iterator
 
 
 def _code_spans(text: str) -> Iterator[Span]:
-    """Inline code: from a run of backticks to the next one as long, within one paragraph."""
+    """Inline code: between two equally long runs of backticks within a paragraph."""
     marks = list(_TICKS.finditer(text))
     breaks = [at for at, mark in enumerate(marks) if mark[0][0] == "\n"]
     for before, behind in pairwise([-1, *breaks, len(marks)]):
@@ -104,7 +93,6 @@ def _code_spans(text: str) -> Iterator[Span]:
 
 
 def _blanked(text: str, spans: tuple[Span, ...]) -> str:
-    """A text with blanks in place of some spans, its lines kept."""
     parts: list[str] = []
     place = 0
     for start, end in spans:

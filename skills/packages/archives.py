@@ -1,4 +1,4 @@
-"""Zip archives of skills, read and written in memory; no name becomes a path."""
+"""Zip archives of skills, read and written in memory; names never become paths."""
 
 import stat
 import struct
@@ -43,12 +43,7 @@ _SCRIPTS = "scripts/"
 
 @dataclass(frozen=True)
 class ArchiveContent:
-    """The contents of an archive.
-
-    Args:
-        files: regular files in the order of its directory, without system junk.
-        links: names of members that are neither files nor folders; their bytes were not read.
-    """
+    """Regular files in directory order, without system junk, and the names of other members, which were not read."""
 
     files: tuple[SkillFile, ...]
     links: tuple[str, ...]
@@ -62,12 +57,7 @@ def is_archive(content: bytes) -> bool:
 def read_archive(content: bytes, limits: PackageLimits) -> ArchiveContent | PackageProblem:
     """All files of an archive, or why it is refused as a whole.
 
-    Bytes are counted while they are inflated: the sizes that the archive claims are not trusted.
-    Archives within it stay files.
-
-    Args:
-        content: the bytes of the archive.
-        limits: ``total_bytes`` and ``ratio``; files are counted for each skill.
+    Inflated bytes are counted: the sizes that the archive claims are not trusted. Nested archives stay files.
     """
     try:
         return _read(content, limits)
@@ -80,8 +70,8 @@ def read_archive(content: bytes, limits: PackageLimits) -> ArchiveContent | Pack
 def write_archive(files: Iterable[SkillFile]) -> bytes:
     """A zip archive whose bytes depend on nothing but the files.
 
-    Nothing is compressed: deflate's output differs between versions of zlib, and a file of repeated
-    letters would look like an archive bomb.
+    Nothing is compressed: deflate's output differs between versions of zlib, and repetitive files would look like an
+    archive bomb.
     """
     target = BytesIO()
     with ZipFile(target, "w", ZIP_STORED) as archive:
@@ -114,8 +104,8 @@ def _read(content: bytes, limits: PackageLimits) -> ArchiveContent:
 def _without_comment(content: bytes, limits: PackageLimits) -> bytes:
     """The archive without its comment, in which a reader could find another end record.
 
-    The directory's size is checked before its entries become objects, and it must end where the end
-    record begins, so that no other reader sees another archive in these bytes.
+    The directory's size is checked before its entries become objects, and it must end where the end record begins, so
+    that all readers see the same archive in these bytes.
     """
     place = _end_of(content)
     _, disk, _, _, _, size, start, _ = _END.unpack_from(content, place)
@@ -134,7 +124,6 @@ def _without_comment(content: bytes, limits: PackageLimits) -> bytes:
 
 
 def _end_of(content: bytes) -> int:
-    """The position of the end record whose comment reaches to the last byte."""
     earliest = max(0, len(content) - _LONGEST_COMMENT - _END.size)
     place = content.rfind(_END_MARK, earliest)
     while place >= 0:
@@ -160,7 +149,7 @@ def _entries(entries: Sequence[ZipInfo]) -> Iterator[tuple[str, ZipInfo]]:
 
 
 def _name(entry: ZipInfo) -> str:
-    """A member's name as it was packed: ``ZipInfo.filename`` is already altered."""
+    """A member's original name; ``ZipInfo.filename`` is already altered."""
     if entry.flag_bits & _UTF8_NAME:
         return entry.orig_filename
     packed = entry.orig_filename.encode("cp437", "replace")
@@ -193,15 +182,9 @@ class _Budget:
         self._spent = 0
 
     def allowed_for(self, packed: int) -> int:
-        """The bytes that packed ones may inflate to."""
         return max(_RATIO_FROM_BYTES, self.ratio * packed)
 
     def spend(self, count: int) -> None:
-        """Count inflated bytes.
-
-        Raises:
-            PackageRefused: there are too many.
-        """
         self._spent += count
         if self._spent > self._limits.total_bytes:
             raise PackageRefused(package_problem(PackageFault.TOO_LARGE, limit=self._limits.total_bytes))

@@ -1,4 +1,4 @@
-"""Why a package of a skill is refused: errors as data, in English and Chinese."""
+"""Reasons to refuse a package, as data in English and Chinese."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -31,13 +31,7 @@ _PE_PLACE = 0x3C
 
 @dataclass(frozen=True)
 class PackageLimits:
-    """Limits of a package.
-
-    Args:
-        files: of one skill, its SKILL.md not counted.
-        total_bytes: of all files of a package, unpacked.
-        ratio: how many times its size an archive may unpack to.
-    """
+    """Limits of a package: files of one skill without its SKILL.md, unpacked bytes, and unpacked to packed size."""
 
     files: int = 500
     total_bytes: int = 30 * 1024 * 1024
@@ -48,10 +42,7 @@ DEFAULT_LIMITS = PackageLimits()
 
 
 def check_files(files: Sequence[SkillFile], limits: PackageLimits = DEFAULT_LIMITS) -> tuple[PackageProblem, ...]:
-    """Every problem of the files of one skill, its SKILL.md not among them, in their order.
-
-    The same rules hold for archives and for single uploads.
-    """
+    """Every problem of a skill's files, without its SKILL.md, in their order."""
     problems: list[PackageProblem] = []
     if len(files) > limits.files:
         problems.append(package_problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
@@ -84,13 +75,13 @@ def is_safe_path(path: str) -> bool:
 
 
 def _is_safe_part(part: str) -> bool:
-    """Whether a file or folder may have a name: Windows drops trailing points and blanks."""
+    """Whether a file or folder name is safe: Windows drops trailing points and blanks."""
     stem = part.partition(".")[0].rstrip().casefold()
     return bool(part.strip()) and not part.endswith((".", " ")) and stem not in _DEVICES
 
 
 def is_skill_file(path: str) -> bool:
-    """Whether a path names a SKILL.md, in any case and any folder."""
+    """Whether a path names a SKILL.md, in any case and folder."""
     return path.rsplit("/", 1)[-1].casefold() == SKILL_FILE.casefold()
 
 
@@ -100,7 +91,7 @@ def codex_policy(*, is_offered: bool) -> bytes:
 
 
 def is_executable(content: bytes) -> bool:
-    """Whether the bytes are a program in machine code: ELF, PE or Mach-O."""
+    """Whether the bytes are machine code: ELF, PE or Mach-O."""
     head = content[:4]
     if head == _ELF or head in _MACH_O:
         return True
@@ -113,10 +104,7 @@ def is_executable(content: bytes) -> bool:
 
 
 def find_duplicates(paths: Iterable[str]) -> list[str]:
-    """The paths that equal an earlier one apart from case and composition of letters.
-
-    A file whose path is also the folder of another file is a duplicate.
-    """
+    """Paths that equal an earlier one apart from case and Unicode composition, or are another file's folder."""
     files: set[str] = set()
     folders: set[str] = set()
     duplicates: list[str] = []

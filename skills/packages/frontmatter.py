@@ -35,13 +35,9 @@ _UNRESTRICTED = frozenset({"Bash", "Bash(*)", "Bash(:*)", "*"})
 
 @dataclass(frozen=True)
 class CatalogFields:
-    """Catalogue fields of an exported skill.
+    """Catalogue fields of an exported skill; an empty title means the content's. E-mail addresses are not exported.
 
-    Args:
-        title: its display name; empty: the content's.
-        owner: the owner's user name; left out of the export where it is an e-mail address.
-        tool_names: names of our tools elsewhere (``mcp__<server>__<tool>``); tools without one are
-            only named in ``compatibility``.
+    ``tool_names`` are names of our tools elsewhere (``mcp__<server>__<tool>``); others only go to ``compatibility``.
     """
 
     title: str = ""
@@ -56,10 +52,7 @@ Fields = dict[str, str | dict[str, str]]
 
 
 def native_fields(parsed: ParsedSkill, slug: str, catalog: CatalogFields) -> Fields:
-    """The fields for a native skill, in the standard's order; empty ones are left out.
-
-    They never contain ids, e-mail addresses or change notes.
-    """
+    """The non-empty fields of a native skill in the standard's order; never ids, e-mail addresses or change notes."""
     license_name = parsed.metadata.get("license", "")
     fields: Fields = {
         "name": slug,
@@ -79,7 +72,7 @@ def write_fields(fields: Fields, newline: str = "\n") -> str:
 
 
 def repair_frontmatter(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> str:
-    """A file's own frontmatter, with only the failing fields rewritten, for a folder of this name."""
+    """A file's own frontmatter for a folder of this name, with only the failing fields rewritten."""
     if not is_rewritable(frontmatter):
         return write_fields(standard_fields(draft, frontmatter, folder), draft.source.newline)
     fields = standard_fields(draft, frontmatter, folder)
@@ -114,10 +107,9 @@ def standard_fields(draft: SkillDraft, frontmatter: Frontmatter, folder: str) ->
 
 
 def frontmatter_json(content: bytes) -> dict[str, JsonValue]:
-    """The frontmatter of an exported SKILL.md as JSON.
+    """The frontmatter of an exported SKILL.md as JSON; dates, name and description are texts.
 
-    Values are as YAML reads them, but dates, name and description are texts. In an export the first
-    fence is the first line, and no value contains one.
+    In an export the first fence is the first line, and no value contains one.
     """
     _, head, _ = content.split(_FENCE.encode(), 2)
     text = head.decode().replace("\r\n", "\n").replace("\r", "\n")
@@ -161,7 +153,7 @@ def _metadata(parsed: ParsedSkill, catalog: CatalogFields) -> dict[str, str]:
 
 
 def _allowed_tools(parsed: ParsedSkill, names: Mapping[str, str]) -> Iterator[str]:
-    """The tools that have a name elsewhere, without those that would allow every command."""
+    """Tools that have a name elsewhere, without those that would allow every command."""
     for tool in parsed.tools or ():
         name = names.get(tool, "")
         if name and name not in _UNRESTRICTED and not set(name) & set(" ,\n"):
@@ -183,7 +175,6 @@ def _added(fields: Fields, frontmatter: Frontmatter) -> list[str]:
 
 
 def _fails(entry: YamlField, fields: Fields) -> bool:
-    """Whether a field has another value now, or is not in the standard's form."""
     if entry.key == "metadata":
         old = {pair.key: pair.value.text.strip() for pair in entry.value.entries}
         is_plain = all(pair.value.is_text for pair in entry.value.entries)
@@ -217,8 +208,8 @@ _LEAST_KEPT = 0.5
 def portable_description(parsed: ParsedSkill) -> str:
     """The description with triggers and exclusions, in the open standard's form.
 
-    It is one line without angle brackets, of at most ``LONGEST_DESCRIPTION`` characters. Triggers
-    that were derived from the description are not repeated.
+    One line without angle brackets, at most ``LONGEST_DESCRIPTION`` characters. Triggers derived from the description
+    are not repeated.
     """
     when, not_for, between, full_stop = _LABELS[is_cjk_dominant(parsed.description)]
     text = without_angles(parsed.description)
@@ -232,7 +223,7 @@ def portable_description(parsed: ParsedSkill) -> str:
 
 
 def shorten_to_fit(text: str, most: int) -> str:
-    """A text cut to a length: to whole sentences where that keeps most of it."""
+    """A text cut to a length, to whole sentences if that keeps most of it."""
     if len(text) <= most:
         return text
     ends = [match.end() for match in _SENTENCE_END.finditer(text[: most + 1]) if match.end() <= most]

@@ -29,15 +29,12 @@ _SOURCE_SHA256 = re.compile(rb'^ +source-sha256: "?([0-9a-f]{64})"?\r?$', re.MUL
 
 @dataclass(frozen=True)
 class PackagedSkill:
-    """One skill of a package.
+    """One skill of a package, and its problems if it is refused.
 
     Args:
-        folder: the path of its folder in the archive; empty at the top, or for a lone file.
-        content: the bytes of its SKILL.md, to be stored as they are. Of our own export of a native
-            skill it is the exported content, without the frontmatter that the export put before it.
-        files: what lies beside it, with paths relative to its folder.
-        is_own_export: whether frontmatter of ours was taken off.
-        problems: why it is not taken in; nothing where it may be.
+        folder: path in the archive; empty at the top, or for a lone file.
+        content: bytes of its SKILL.md, to be stored; without the frontmatter of our own export.
+        files: with paths relative to its folder.
     """
 
     folder: str
@@ -54,13 +51,7 @@ class PackagedSkill:
 
 @dataclass(frozen=True)
 class PackageReading:
-    """The contents of uploaded bytes.
-
-    Args:
-        skills: in the order of their folders, each with its own problems.
-        ignored: files of the archive that belong to no skill.
-        problems: why all of it is refused; ``skills`` is empty then.
-    """
+    """The skills of uploaded bytes by folder, files of no skill, or the problems for which all is refused."""
 
     skills: tuple[PackagedSkill, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -68,15 +59,10 @@ class PackageReading:
 
 
 def read_package(content: bytes, filename: str, limits: PackageLimits = DEFAULT_LIMITS) -> PackageReading:
-    """Find the skills in uploaded bytes; never raises, and writes nothing anywhere.
+    """Find the skills in the bytes of a ``.md``, ``.zip`` or ``.skill`` file; never raises, and writes nothing.
 
-    The bytes decide: they are a zip archive, else the text of one SKILL.md. A folder with a SKILL.md
-    is a skill, and a file belongs to the nearest such folder above it.
-
-    Args:
-        content: of a ``.md``, ``.zip`` or ``.skill`` file.
-        filename: as it was uploaded; only says what was meant where the bytes are neither.
-        limits: of each skill and of the archive.
+    The bytes decide: they are a zip archive, else the text of one SKILL.md; the filename only serves error messages. A
+    folder with a SKILL.md is a skill, and a file belongs to the nearest such folder above it.
     """
     if not is_archive(content):
         if filename.lower().endswith(_ARCHIVE_SUFFIXES):
@@ -89,10 +75,7 @@ def read_package(content: bytes, filename: str, limits: PackageLimits = DEFAULT_
 
 
 def unwrap_own_export(content: bytes) -> bytes | None:
-    """The native content behind the frontmatter of our own export, if the bytes are one.
-
-    They are where the frontmatter names our format and the hash of the bytes behind it.
-    """
+    """The native content behind the frontmatter of our own export, which names our format and that content's hash."""
     head = _FRONTMATTER.match(content, 0, _LONGEST_FRONTMATTER)
     if head is None or _OUR_FORMAT.search(head[1]) is None:
         return None

@@ -40,12 +40,7 @@ class ExportProfile(StrEnum):
 
 @dataclass(frozen=True)
 class ExportSource:
-    """A skill to export.
-
-    Args:
-        content: the stored bytes.
-        is_offered: whether a model may choose it by itself; otherwise only a person may.
-    """
+    """A skill to export; ``is_offered``: models may choose it by themselves, not only people."""
 
     content: bytes
     slug: str
@@ -56,12 +51,7 @@ class ExportSource:
 
 @dataclass(frozen=True)
 class ExportedFolder:
-    """A skill's folder.
-
-    Args:
-        name: of the folder; equal to the name in its SKILL.md.
-        files: its files by paths within it, SKILL.md first.
-    """
+    """A skill's folder, named as in its SKILL.md, with its files by path, SKILL.md first."""
 
     name: str
     files: tuple[SkillFile, ...]
@@ -77,12 +67,7 @@ class ExportedPackage:
 
 @dataclass(frozen=True)
 class ExportedPackages:
-    """An archive with several skills.
-
-    Args:
-        content: its bytes.
-        outcomes: for each skill in order: the name of its folder, or why it is not among them.
-    """
+    """An archive with several skills, and for each in order its folder's name, or why it was left out."""
 
     content: bytes
     outcomes: tuple[str | PackageProblem, ...]
@@ -91,7 +76,7 @@ class ExportedPackages:
 def export_package(
     source: ExportSource, profile: ExportProfile = ExportProfile.PORTABLE
 ) -> ExportedPackage | PackageProblem:
-    """One skill as an archive, or why it can't be exported; equal input gives equal bytes."""
+    """One skill as an archive, or why it can't be exported; deterministic."""
     folder = export_folder(source, profile)
     if isinstance(folder, PackageProblem):
         return folder
@@ -101,10 +86,7 @@ def export_package(
 def export_packages(
     sources: Sequence[ExportSource], profile: ExportProfile = ExportProfile.PORTABLE
 ) -> ExportedPackages:
-    """Several skills as one archive, each in its own folder.
-
-    Of two skills with the same name the later one gets a number and is renamed in its SKILL.md.
-    """
+    """Several skills as one archive, each in its own folder; a repeated name gets a number, also in its SKILL.md."""
     files: list[SkillFile] = []
     outcomes: list[str | PackageProblem] = []
     taken_names: set[str] = set()
@@ -128,8 +110,8 @@ def export_folder(
 ) -> ExportedFolder | PackageProblem:
     """One skill as a folder of the open standard, named by its own name, else its slug.
 
-    A native skill gets frontmatter before its unchanged bytes. Content with frontmatter is unchanged
-    where it is portable already; otherwise only its failing fields are rewritten.
+    A native skill gets frontmatter before its unchanged bytes. Other content stays as it is if portable; else only its
+    failing fields are rewritten.
     """
     draft = _read(source)
     if isinstance(draft, PackageProblem):
@@ -138,7 +120,6 @@ def export_folder(
 
 
 def _read(source: ExportSource) -> SkillDraft | PackageProblem:
-    """A skill that may be exported, parsed and linted once."""
     draft = parse(source.content)
     if isinstance(draft, Finding) or not lint_draft(draft).valid:
         return package_problem(PackageFault.NOT_VALID)
@@ -177,14 +158,12 @@ def _with_folder(folder: ExportedFolder) -> Iterator[SkillFile]:
 
 
 def _usable_name(draft: SkillDraft) -> str:
-    """The name in the frontmatter, where every reader takes it."""
     name = draft.frontmatter.text("name") if draft.frontmatter else ""
     usable = is_slug(name) and not has_reserved_word(name) and not is_placeholder(name)
     return name if usable else ""
 
 
 def _content(source: ExportSource, draft: SkillDraft, name: str, profile: ExportProfile) -> bytes | None:
-    """The bytes of SKILL.md; ``None`` where they can't be what the standard wants."""
     head = draft.frontmatter
     if head is None:
         fields = frontmatter.native_fields(draft.model, name, source.catalog)
@@ -208,7 +187,7 @@ def _content(source: ExportSource, draft: SkillDraft, name: str, profile: Export
 
 
 def _passes(content: bytes, name: str) -> bool:
-    """Whether the open standard takes it; a name that says little is the owner's to mend."""
+    """Whether the open standard accepts it; weak names are left to the owner."""
     draft = parse(content)
     if isinstance(draft, Finding) or draft.frontmatter is None:
         return False
@@ -217,7 +196,7 @@ def _passes(content: bytes, name: str) -> bool:
 
 
 def _for_claude(source: ExportSource, draft: SkillDraft, head: bytes) -> bytes:
-    """The same with what Claude Code shows behind a command, and whether it may choose by itself."""
+    """The fields with what Claude Code shows behind a command, and whether it may choose the skill itself."""
     own = draft.frontmatter
     params = draft.model.input_params
     hint = " ".join(param.name if param.required else f"[{param.name}]" for param in params)

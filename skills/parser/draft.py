@@ -1,4 +1,4 @@
-"""A parsed skill with its places in the file, as lint rules and editors need it."""
+"""A parsed skill with its places in the file, for lint rules and editors."""
 
 from dataclasses import dataclass, field
 
@@ -12,15 +12,7 @@ from skills.schema import ParsedSkill, SkillFormat
 
 @dataclass(frozen=True)
 class SkillDraft:
-    """A parsed file.
-
-    Args:
-        source: its bytes and lines.
-        frontmatter: its YAML, where it has some.
-        sections: its top-level sections in order; the title's has the key ``title``.
-        steps: the steps with the numbers that they bear in the file.
-        description_line: where the description stands; 0 without one.
-    """
+    """A parsed file; the title's section has the key ``title``, and ``description_line`` is 0 without a description."""
 
     source: SkillSource
     frontmatter: Frontmatter | None
@@ -34,9 +26,7 @@ class SkillDraft:
 
     @property
     def spelling(self) -> SkillFormat:
-        """How the file is spelled."""
         return self.model.format
 
     def of(self, key: str) -> tuple[DraftSection, ...]:
-        """The sections that have a key of the model."""
         return tuple(section for section in self.sections if section.key == key)

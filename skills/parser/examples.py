@@ -35,7 +35,6 @@ def _section(section: DraftSection, source: SkillSource) -> Iterator[Example]:
 
 
 def _title(heading: str) -> str | None:
-    """A heading without "示例 1：" or "1." before it; ``None`` where nothing is left."""
     number = _NUMBER.match(heading)
     return (heading[number.end() :].strip() if number else heading) or None
 
@@ -48,7 +47,7 @@ def _example(title: str | None, blocks: Sequence[MarkdownBlock], source: SkillSo
 
 
 def split_sides(text: str) -> dict[str, str]:
-    """The input and output that lead-ins mark: each runs to the next lead-in."""
+    """The input and output marked by lead-ins; each runs to the next lead-in."""
     sides: dict[str, str] = {}
     leads = list(_LEAD.finditer(text))
     for at, lead in enumerate(leads):

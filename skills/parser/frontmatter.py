@@ -22,14 +22,7 @@ _FIELD = re.compile(r"[ \t]|#[^ #]?.*:|[\w-]+[ \t]*:|- |$")
 
 @dataclass(frozen=True)
 class Frontmatter:
-    """The YAML at the head of a file.
-
-    Args:
-        start_line: the opening ``---``, from 1.
-        end_line: the closing line; the last line that was taken for YAML where none closes it.
-        entries: the top-level fields in order; empty where the YAML could not be read.
-        readable: whether it is a mapping that could be read.
-    """
+    """The YAML at the head of a file, up to the last line taken for YAML; no entries if it is unreadable."""
 
     start_line: int
     end_line: int
@@ -38,20 +31,15 @@ class Frontmatter:
     readable: bool = True
 
     def entry(self, key: str) -> YamlField | None:
-        """A top-level field by its name."""
         return next((entry for entry in self.entries if entry.key == key), None)
 
     def text(self, key: str) -> str:
-        """The text of a scalar field; empty without one."""
         entry = self.entry(key)
         return entry.value.text.strip() if entry and entry.value.kind == "scalar" else ""
 
 
 def read(source: SkillSource, findings: list[Finding]) -> Frontmatter | None:
-    """The frontmatter of a file, ``None`` where it has none.
-
-    Blank lines before it are forgiven. Notes SK010, SK011, SK012, SK016 and SK017.
-    """
+    """The frontmatter of a file, perhaps behind blank lines; notes SK010, SK011, SK012, SK016 and SK017."""
     start = next((at for at, line in enumerate(source.lines, start=1) if line.strip()), 0)
     if not start or not _FENCE.match(source.line(start)):
         return None
@@ -79,7 +67,6 @@ def _closing_line(source: SkillSource, start: int) -> int:
 
 
 def _last_field_line(source: SkillSource, start: int) -> int:
-    """The last line before the first that no mapping would have: a blank one, a heading, a text."""
     last = start
     for number in range(start + 1, len(source.lines) + 1):
         line = source.lines[number - 1]
@@ -108,7 +95,6 @@ def _entries(source: SkillSource, start: int, last: int, findings: list[Finding]
 
 
 def _yaml_error(error: yaml.YAMLError, start: int, last: int) -> Finding:
-    """SK011 at the line and column that the reader names."""
     mark: Any = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not readable"
     line, column = (mark.line, mark.column) if mark else (0, 0)
@@ -117,7 +103,7 @@ def _yaml_error(error: yaml.YAMLError, start: int, last: int) -> Finding:
 
 
 def flow_values(entries: tuple[YamlField, ...]) -> Iterator[tuple[str, YamlValue]]:
-    """All values written as ``[…]`` or ``{…}``, with the field that they stand in."""
+    """All values written as ``[…]`` or ``{…}``, with their fields."""
     for entry in entries:
         if entry.value.flow:
             yield entry.key, entry.value

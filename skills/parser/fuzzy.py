@@ -1,4 +1,4 @@
-"""Fuzzy matching of words against a vocabulary, in time that hardly grows with it."""
+"""Fuzzy matching of words, in time that hardly grows with the vocabulary."""
 
 import difflib
 from collections import Counter, defaultdict
@@ -13,7 +13,7 @@ _MOST_SHARING = 64
 
 
 class Vocabulary:
-    """Known words, indexed by their pairs of characters."""
+    """Known words, indexed by pairs of characters."""
 
     def __init__(self, words: Iterable[str]) -> None:
         index: defaultdict[str, list[str]] = defaultdict(list)
@@ -26,7 +26,7 @@ class Vocabulary:
         }
 
     def nearest(self, written: str) -> str | None:
-        """The most similar known word for one of 2 to 40 characters, if any is similar enough."""
+        """The most similar known word for a word of 2 to 40 characters, if similar enough."""
         if not 2 <= len(written) <= _LONGEST:
             return None
         pairs = _pairs(written)
@@ -37,7 +37,7 @@ class Vocabulary:
 
 
 def are_near(word: str, other: str) -> bool:
-    """Whether two words differ by no more than a typo."""
+    """Whether two words differ by at most a typo."""
     return difflib.SequenceMatcher(None, word, other).ratio() >= _NEAR
 
 

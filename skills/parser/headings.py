@@ -133,14 +133,14 @@ Strength = Literal["strong", "prefix", "weak"]
 
 @dataclass(frozen=True, slots=True)
 class HeadingMatch:
-    """The section that a heading names, and how surely."""
+    """A section and how certain its heading is."""
 
     key: str
     strength: Strength
 
 
 def canonical(heading: str) -> str:
-    """A heading without width, markup, pictures, numbering and traditional forms, in lower case."""
+    """A heading in lower case without width, markup, emoji, numbering and traditional characters."""
     text = _CIRCLED.sub("", _KEYCAP.sub("", heading.strip()[:_LONGEST]))
     text = unicodedata.normalize("NFKC", _EMOJI.sub(" ", text))
     text = _MARKUP.sub("", text).strip()
@@ -156,7 +156,6 @@ def _singular(name: str) -> str:
 
 
 def _table(names: dict[str, str]) -> dict[str, str]:
-    """Names and their singular forms, the exact ones first."""
     return {_singular(name): key for name, key in names.items()} | names
 
 
@@ -166,7 +165,6 @@ _LONGEST_KNOWN = max(map(len, _STRONG))
 
 
 def _forms(name: str) -> Iterator[str]:
-    """What of a heading may name a section, the whole first."""
     yield name
     without = _AROUND.sub(" ", name).strip()
     if without != name:
@@ -197,7 +195,6 @@ def resolve(heading: str) -> HeadingMatch | None:
 
 
 def _by_prefix(name: str) -> Iterator[HeadingMatch]:
-    """What the longest known heading says that a heading begins with: whole words, or Han characters."""
     for end in range(min(len(name) - 1, _LONGEST_KNOWN), 1, -1):
         key = _STRONG.get(name[:end])
         if key and (not name[:end].isascii() or name[end] in " ,&"):
@@ -205,10 +202,7 @@ def _by_prefix(name: str) -> Iterator[HeadingMatch]:
 
 
 def suggest(heading: str) -> str | None:
-    """The known heading that an unknown one is nearly, in lower case, or ``None``.
-
-    Word by word, where both have as many: “common mistakes” are no “common issues”.
-    """
+    """The known heading that a lower-case one nearly is, word by word: “common mistakes” is not “common issues”."""
     name = canonical(heading)
     nearest = _VOCABULARY.nearest(name)
     words = zip(name.split(), nearest.split(), strict=False) if nearest else ()

@@ -33,7 +33,7 @@ _PAIR = re.compile(r"(?:\*\*|`|__)?([^:：*`\n]{1,60}?)(?:\*\*|`|__)?[ \t]{0,8}[
 def read(
     frontmatter: Frontmatter | None, sections: Sequence[DraftSection], source: SkillSource, body: BodyOutline
 ) -> dict[str, str]:
-    """Metadata of frontmatter, its other fields, and of the sections, the first of a key kept."""
+    """Metadata and other fields of the frontmatter, then of sections; the first of a key wins."""
     pairs: dict[str, str] = {}
     for key, value in (*_from_frontmatter(frontmatter), *_from_sections(sections, source, body)):
         pairs.setdefault(key, value)
@@ -52,7 +52,7 @@ def _from_frontmatter(frontmatter: Frontmatter | None) -> Iterator[tuple[str, st
 
 
 def value_text(value: YamlValue) -> str:
-    """A value as text: a scalar as written, a list of scalars with commas, all else as JSON."""
+    """A value as text: scalars as written, lists of scalars with commas, the rest as JSON."""
     if value.kind == "scalar":
         return value.text.strip()
     if value.kind == "list" and all(item.kind == "scalar" for item in value.items):
@@ -83,7 +83,7 @@ def _from_sections(
 
 
 def own_key(section: DraftSection) -> str | None:
-    """The key whose value is the section's text; ``None`` where it has pairs of key and value."""
+    """The key whose value is the section's text; ``None`` if it has pairs of key and value."""
     heading = canonical(section.section.title)
     key = _NAMES.get(heading, heading)
     return key if key in _PLAIN else None

@@ -1,4 +1,4 @@
-"""The blocks of a body and its top-level sections, by CommonMark with tables."""
+"""The blocks and top-level sections of a body, by CommonMark with tables."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,16 +20,10 @@ _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class MarkdownBlock:
-    """A block that stands in no other one.
+    """A top-level block: its lines from 1 without trailing blank ones, tokens with nested ones, and raw text.
 
-    Args:
-        kind: the token's type: ``heading``, ``paragraph``, ``bullet_list``, ``ordered_list``,
-            ``fence``, ``code_block``, ``table``, ``blockquote``, ``html_block`` or ``hr``.
-        start: its first line in the file, from 1.
-        end: its last line that is not blank.
-        tokens: its tokens, those inside of it included.
-        text: what a heading or paragraph says, markdown as written.
-        level: a heading's level, else 0.
+    ``kind`` is ``heading``, ``paragraph``, ``bullet_list``, ``ordered_list``, ``fence``, ``code_block``, ``table``,
+    ``blockquote``, ``html_block`` or ``hr``; ``level`` is 0 except for headings.
     """
 
     kind: str
@@ -42,13 +36,7 @@ class MarkdownBlock:
 
 @dataclass(frozen=True, slots=True)
 class BodyOutline:
-    """The blocks of a body.
-
-    Args:
-        first_line: the body's first line in the file.
-        tokens: all tokens; their maps count lines from 0 at ``first_line``.
-        blocks: the blocks that stand in no other one.
-    """
+    """The blocks of a body, which starts at ``first_line`` of the file; the tokens' maps count lines from 0 there."""
 
     first_line: int
     tokens: list[Token]
@@ -65,13 +53,12 @@ class DraftSection:
 
     @property
     def key(self) -> str | None:
-        """The model's name of it."""
         return self.section.key
 
 
 @dataclass(frozen=True, slots=True)
 class ListItem:
-    """An item of a list: its lines, the number as written (0 in a list of bullets), its tokens."""
+    """An item of a list: its lines, its number (0 in a list of bullets), its tokens."""
 
     start: int
     end: int
@@ -109,7 +96,7 @@ def _block(tokens: list[Token], source: SkillSource, first_line: int) -> Markdow
 
 
 def line_span(token: Token, source: SkillSource, first_line: int) -> tuple[int, int]:
-    """A block token's first line and its last one that is not blank, in the file."""
+    """A block token's first line and last non-blank one, in the file."""
     start, end = token.map or (0, 1)
     start, end = start + first_line, end + first_line - 1
     while end > start and not source.line(end).strip():
@@ -118,7 +105,7 @@ def line_span(token: Token, source: SkillSource, first_line: int) -> tuple[int, 
 
 
 def list_items_of(block: MarkdownBlock, source: SkillSource, first_line: int) -> Iterator[ListItem]:
-    """The items of a list, those of lists inside of it left out."""
+    """The items of a list, without those of nested lists."""
     start = 0
     for at, token in enumerate(block.tokens):
         if token.level != 1:
@@ -133,7 +120,7 @@ def list_items_of(block: MarkdownBlock, source: SkillSource, first_line: int) ->
 
 
 def item_text(item: ListItem, source: SkillSource) -> str:
-    """An item's markdown without its marker and the indentation that the marker asks for."""
+    """An item's markdown without its marker and indentation."""
     first = source.line(item.start)
     marker = _MARKER.match(first)
     width = marker.end() if marker else 0

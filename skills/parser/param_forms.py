@@ -1,4 +1,4 @@
-"""Parameters as a file writes them: list items and table rows."""
+"""Parameters as written in list items and table rows."""
 
 import re
 import unicodedata
@@ -68,12 +68,10 @@ class WrittenParam:
     """A parameter as written in a list item or a table row; empty texts are absent.
 
     Args:
-        column: the first character of its name.
-        name_length: how many characters the name takes in the file; 0 where it can't be replaced.
+        name_length: in the file; 0 if the name can't be replaced.
         texts: ``type``, ``default``, ``enum``, ``example``, ``min``, ``max``, ``pattern``.
-        required: whether the file says that a run needs it.
-        required_place: column and length of the word that says so in its line, for the mend.
-        unknown: attributes that are none, with their columns.
+        required_place: column and length of the word for required, for the fix.
+        unknown: unrecognised attributes with their columns.
     """
 
     name: str
@@ -87,13 +85,13 @@ class WrittenParam:
     unknown: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
 
     def says(self, attribute: str) -> str | None:
-        """An attribute's text, ``None`` where nothing or "none" is said."""
+        """An attribute's text; ``None`` for an absent one or "none"."""
         text = self.texts.get(attribute, "").strip()
         return None if not text or param_types.is_null(text) else text
 
 
 def read_table(block: MarkdownBlock, source: SkillSource, findings: list[Finding]) -> Iterator[WrittenParam]:
-    """The parameters that a table declares; none and SK031 where no column names them."""
+    """The parameters of a table; none and SK031 if no column names them."""
     head = [_column(text) for _, text in cells(source.line(block.start))]
     if "name" not in head:
         findings.append(Finding("SK031", block.start, 1, block.end))
@@ -116,7 +114,7 @@ def _column(text: str) -> str | None:
 
 
 def cells(line: str) -> list[tuple[int, str]]:
-    """A row's cells with the columns at which they begin, ``\\|`` unescaped."""
+    """A row's cells with their columns, ``\\|`` unescaped."""
     begin = len(line) - len(line.lstrip())
     end = len(line.rstrip())
     if line[begin : begin + 1] == "|":
@@ -133,7 +131,6 @@ def cells(line: str) -> list[tuple[int, str]]:
 
 
 def _row(row: list[tuple[int, str]], head: list[str | None], line: int) -> WrittenParam | None:
-    """One row as a parameter, ``None`` without a name."""
     cells_by_key: dict[str, tuple[int, str]] = {}
     for key, cell in zip(head, row, strict=False):
         if key and key not in cells_by_key:
@@ -166,7 +163,7 @@ def _read_required(written: WrittenParam, cells_by_key: dict[str, tuple[int, str
 
 
 def read_item(item: ListItem, source: SkillSource, findings: list[Finding]) -> WrittenParam | None:
-    """The parameter that a list item declares; ``None`` and SK030 where it declares none."""
+    """The parameter that a list item declares; ``None`` and SK030 for none."""
     text = outline.item_text(item, source)
     first, _, rest = text.partition("\n")
     marker = _MARKER.match(source.line(item.start))
@@ -192,10 +189,7 @@ def read_item(item: ListItem, source: SkillSource, findings: list[Finding]) -> W
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the bracket that opens at ``start`` closes; the text's end where it does not.
-
-    Brackets in code marks and quotes do not count, unless a mark is left open.
-    """
+    """The end of the bracket at ``start``, else of the text; brackets in closed code marks and quotes do not count."""
     for marks in ('`"', ""):
         if (end := _closing_outside(text, start, marks)) >= 0:
             return end
@@ -218,7 +212,6 @@ def _closing_outside(text: str, start: int, marks: str) -> int:
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The spans between separators that stand in no bracket, code or quotes."""
     depth, quote, begin = 0, "", start
     for at in range(start, end):
         sign = text[at]
@@ -243,12 +236,7 @@ def holds_type(text: str) -> bool:
 
 
 def read_attributes(written: WrittenParam, text: str, span: tuple[int, int], column: int) -> None:
-    """Take attributes between commas.
-
-    Args:
-        span: from which character of it to which.
-        column: of its first character in the file's line.
-    """
+    """Read attributes between commas; ``column`` is the place of the span's first character in the file's line."""
     valued = ""
     for begin, end in _pieces(text, *span):
         piece = text[begin:end]
@@ -265,7 +253,6 @@ def read_attributes(written: WrittenParam, text: str, span: tuple[int, int], col
 
 
 def _read_attribute(written: WrittenParam, piece: str, column: int) -> bool:
-    """Take one attribute; ``False`` where it is none."""
     word = unicodedata.normalize("NFKC", piece).strip("`* ").lower()
     if word in REQUIRED_WORDS or word in OPTIONAL_WORDS:
         written.required = word in REQUIRED_WORDS
@@ -287,7 +274,6 @@ def _read_attribute(written: WrittenParam, piece: str, column: int) -> bool:
 
 
 def _listed_values(piece: str) -> tuple[str, str] | None:
-    """The allowed values in brackets, behind what calls them so: ``枚举（甲/乙）``, ``one of [a, b]``."""
     match = _LISTED.fullmatch(piece)
     if match is None:
         return None
@@ -296,7 +282,6 @@ def _listed_values(piece: str) -> tuple[str, str] | None:
 
 
 def _named_value(piece: str) -> tuple[str, str] | None:
-    """An attribute with a value: its key and the value as written."""
     match = _ATTRIBUTE.fullmatch(piece) or _SPACED_ATTRIBUTE.fullmatch(piece)
     if match is None:
         return None
@@ -315,8 +300,7 @@ def _set_attribute(written: WrittenParam, key: str, value: str) -> None:
 
 
 def _read_nested(written: WrittenParam, rest: str) -> Iterator[str]:
-    """What stands below an item's first line: attributes as nested bullets are taken, the rest is
-    description."""
+    """Read nested bullets below an item: attributes are taken, the rest is description."""
     for line in rest.split("\n"):
         marker = _MARKER.match(line)
         key_and_value = _named_value(line[marker.end() :].replace("**", "").strip()) if marker else None

@@ -63,7 +63,7 @@ def read_type(text: str) -> Type | None:
 
 
 def bare(text: str) -> str:
-    """A value without the code marks or quotes around it."""
+    """A value without its code marks or quotes."""
     text = text.strip()
     for mark in ("`", '"', "'", "“”", "「」"):
         if len(text) >= 2 and text[0] == mark[0] and text[-1] == mark[-1]:
@@ -72,12 +72,12 @@ def bare(text: str) -> str:
 
 
 def is_null(text: str) -> bool:
-    """Whether a cell or attribute says that there is no value."""
+    """Whether a cell or attribute means no value."""
     return text.strip().lower() in _NULL
 
 
 def read_flag(text: str) -> bool | None:
-    """A yes or no as written, ``None`` where it is neither."""
+    """A yes or no as written, ``None`` for anything else."""
     word = unicodedata.normalize("NFKC", bare(text)).strip().strip("\ufe0f").lower()
     if word in _TRUE or word in {"1", "required", "必须", "必需"}:
         return True
@@ -87,15 +87,7 @@ def read_flag(text: str) -> bool | None:
 
 
 def coerce(text: str, of: Type) -> object:
-    """A written value as one of the type.
-
-    Args:
-        text: as written, code marks and quotes still around it.
-        of: the type; an enum's members are texts.
-
-    Raises:
-        Mismatch: it is none of the type.
-    """
+    """A written value, perhaps in marks, as one of the type, else ``Mismatch``; an enum's members are texts."""
     value = bare(text)
     match of.name:
         case "integer":
@@ -125,11 +117,7 @@ def _integer(value: str) -> int:
 
 
 def read_number(value: str) -> int | float:
-    """A finite number as written.
-
-    Raises:
-        Mismatch: it is none.
-    """
+    """A finite number as written, else ``Mismatch``."""
     word = unicodedata.normalize("NFKC", value).replace("_", "")
     if _INTEGER.fullmatch(word):
         return int(word)
@@ -142,11 +130,7 @@ def read_number(value: str) -> int | float:
 
 
 def read_array(text: str, of: Type) -> list[object]:
-    """An array's members, as JSON or between commas.
-
-    Raises:
-        Mismatch: one is not of the members' type.
-    """
+    """An array's members, as JSON or between commas; ``Mismatch`` if one does not fit."""
     value = bare(text)
     if value.startswith("["):
         members = _json(value, list)
@@ -167,7 +151,7 @@ def _json(value: str, kind: type[_Read]) -> _Read:
 
 
 def _moment(value: str, kind: str) -> str:
-    """Dates stay texts, as JSON has no dates; they are looked at only."""
+    """Dates stay texts, as JSON has none; they are only checked."""
     word = unicodedata.normalize("NFKC", value)
     try:
         if kind == "date":

@@ -1,4 +1,4 @@
-"""Declared inputs: parameters built from their written forms, and their JSON Schema."""
+"""Declared inputs built from their written forms, and their JSON Schema."""
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -75,7 +75,7 @@ def build_params(written: Sequence[WrittenParam], source: SkillSource, findings:
 
 
 class _ParamBuilder:
-    """Reads one parameter's attributes, noting what can't be read."""
+    """Reads one parameter's attributes, noting errors."""
 
     def __init__(self, written: WrittenParam, source: SkillSource, findings: list[Finding]) -> None:
         self._written = written
@@ -83,7 +83,6 @@ class _ParamBuilder:
         self._findings = findings
 
     def build(self) -> Param:
-        """The parameter."""
         written = self._written
         self._check_name()
         of = self._type()
@@ -113,7 +112,6 @@ class _ParamBuilder:
         )
 
     def _note(self, code: str, *, variant: str = "", edits: tuple[TextEdit, ...] = (), **more: object) -> None:
-        """Note something at the parameter's name."""
         facts: Mapping[str, object] = {"name": self._written.name, **more}
         line, column = self._written.line, self._written.column
         self._findings.append(Finding(code, line, column, facts=facts, variant=variant, edits=edits))
@@ -178,10 +176,7 @@ class _ParamBuilder:
         return tuple(values) or None
 
     def _takes_default(self, text: str, of: Type, enum: tuple[Any, ...] | None) -> bool:
-        """Take an unknown attribute as the default that stands behind the word, as in 默认正式.
-
-        Only where it is a value of the parameter: otherwise it says something else.
-        """
+        """Take an unknown attribute, such as 默认正式, as the default that follows the word, if it is a valid value."""
         match = _JOINED_DEFAULT.fullmatch(text)
         if match is None or "default" in self._written.texts:
             return False
@@ -255,13 +250,11 @@ class _ParamBuilder:
 
 
 def _is_among(default: object, enum: tuple[Any, ...] | None) -> bool:
-    """Whether a default, or each member of an array, is one of the allowed values."""
     members = cast("list[object]", default) if isinstance(default, list) else [default]
     return not enum or set(map(_comparable, members)) <= set(map(_comparable, enum))
 
 
 def _comparable(value: object) -> Hashable:
-    """A value, or the JSON of an object, as a member of a set."""
     return value if isinstance(value, Hashable) else orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 

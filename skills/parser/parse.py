@@ -1,4 +1,4 @@
-"""The parser: the bytes of a skill in, its model and outline out."""
+"""The parser: from the bytes of a skill to its model and outline."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,8 +25,6 @@ PARSER_VERSION = 3
 
 @dataclass(frozen=True)
 class _Parts:
-    """A file divided, before its sections are read."""
-
     source: SkillSource
     frontmatter: Frontmatter | None
     body: BodyOutline
@@ -42,17 +40,13 @@ class _Parts:
 
 
 def parse(content: bytes) -> SkillDraft | Finding:
-    """Parse a SKILL file; never raises, in time linear in its size (docs/skills.md).
-
-    Returns:
-        The draft, or why there is none: SK015 or SK052.
-    """
+    """Parse a SKILL file in linear time, never raising (docs/skills.md); else the reason is SK015 or SK052."""
     source = sources.read(content)
     return source if isinstance(source, Finding) else assemble(source)
 
 
 def assemble(source: SkillSource) -> SkillDraft:
-    """Parse a file's text; the draft has the findings of its grammar."""
+    """Parse a file's text; the draft carries the grammar's findings."""
     findings: list[Finding] = []
     head = frontmatter.read(source, findings)
     body = outline.read(source, head.end_line + 1 if head else 1)
@@ -79,10 +73,7 @@ def assemble(source: SkillSource) -> SkillDraft:
 
 
 def _of_free_headings(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Findings without advice on headings, which the open standard leaves to the author.
-
-    A slip of the pen is told, but for the author to mend.
-    """
+    """Findings without advice on headings, left to the author by the open standard; typos have no fix."""
     for finding in findings:
         if finding.code == "SK020" and finding.variant:
             yield replace(finding, edits=())
@@ -142,8 +133,7 @@ def _slug(head: Frontmatter | None, pairs: dict[str, str], name: str) -> str:
 
 
 def _description(parts: _Parts) -> tuple[str, int]:
-    """The description and its line: in a free document the frontmatter's comes first, else the
-    section's, which an export has only joined with the triggers."""
+    """The description and its line; a free document's frontmatter wins over the section, which has the triggers too."""
     description_sections = parts.of("description")
     text = "\n\n".join(filter(None, (section_text(section, parts.source) for section in description_sections)))
     section = (text, description_sections[0].section.start_line if description_sections else 0)

@@ -18,10 +18,7 @@ _MARKS = "*_`~"
 
 
 def name_behind_prefix(heading: str) -> str | None:
-    """The name in ``SKILL: name`` or ``技能：name``; ``None`` for any other heading.
-
-    Marks of emphasis or code that begin before the prefix are no part of the name.
-    """
+    """The name in ``SKILL: name`` or ``技能：name``, without surrounding emphasis or code marks; else ``None``."""
     at = min((place for sign in ":：" if (place := heading.find(sign)) >= 0), default=-1)
     prefix = heading[: max(at, 0)].strip()
     word = prefix.strip(_MARKS)
@@ -34,14 +31,14 @@ def name_behind_prefix(heading: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class DividedBody:
-    """The sections in order, and the one that bears the title, if any."""
+    """The sections in order, and the one with the title, if any."""
 
     sections: tuple[DraftSection, ...]
     title: DraftSection | None
 
 
 def divide(outline: BodyOutline, source: SkillSource) -> DividedBody:
-    """The top-level sections: each H1 or H2 with all blocks up to the next; keys are not set yet."""
+    """The top-level sections, an H1 or H2 with all blocks up to the next; keys are not set yet."""
     sections = tuple(_sections(outline, source))
     firsts = [section for section in sections if section.section.level == 1]
     prefixed = [section for section in firsts if name_behind_prefix(section.section.title) is not None]
@@ -68,7 +65,7 @@ def _sections(outline: BodyOutline, source: SkillSource) -> Iterator[DraftSectio
 
 
 def _last_line(source: SkillSource, line: int) -> int:
-    """The last line as people count: what follows the file's last line end is none."""
+    """The last line as people count: nothing follows the file's last line end."""
     return line - 1 if line == len(source.lines) > 1 and not source.line(line) else line
 
 
@@ -103,7 +100,7 @@ _ORDER = ("weak", "prefix", "strong")
 
 
 def _best_strengths(heading_match: Iterable[HeadingMatch]) -> dict[str, str]:
-    """Per key the surest way in which a heading names it: lesser ones then name nothing."""
+    """Per key the most certain heading; less certain ones then name nothing."""
     best: dict[str, str] = {}
     for match in heading_match:
         if match.key not in best or _ORDER.index(match.strength) > _ORDER.index(best[match.key]):
@@ -113,7 +110,7 @@ def _best_strengths(heading_match: Iterable[HeadingMatch]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _NoteContext:
-    """Where findings go, and what they depend on: how many headings name each key weakly."""
+    """Where findings go, and how many headings name each key weakly."""
 
     source: SkillSource
     findings: list[Finding]
@@ -147,7 +144,7 @@ def _note(
 
 
 def rename(heading: MarkdownBlock, source: SkillSource, title: str) -> tuple[TextEdit, ...]:
-    """The mend that gives a heading another text; none where it spans several lines oddly."""
+    """The fix that renames a heading; none if it spans several lines oddly."""
     line = source.line(heading.start)
     at = line.find(heading.text)
     if not heading.text or at < 0:

@@ -15,14 +15,10 @@ _LINE_END = re.compile(rb"\r\n?|\n")
 
 @dataclass(frozen=True, slots=True)
 class SkillSource:
-    """The stored bytes and their normalised text: without mark, each line ended by ``\\n``.
+    """The stored bytes and their normalised text: no byte order mark, each line ended by ``\\n``.
 
-    Lines are those of the stored file, so a line number needs no mapping; only offsets do.
-
-    Args:
-        content: the stored bytes.
-        lines: the text's lines without their ends; the last one is empty where the text ends a line.
-        starts: the offset in ``content`` at which each line begins.
+    Line numbers are those of the stored file; ``starts`` maps them to offsets in ``content``. The last line is empty if
+    the text ends with a line end.
     """
 
     content: bytes
@@ -33,7 +29,6 @@ class SkillSource:
 
     @property
     def has_mark(self) -> bool:
-        """Whether the file begins with a byte order mark."""
         return self.content.startswith(_BOM)
 
     def line(self, number: int) -> str:
@@ -41,25 +36,24 @@ class SkillSource:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def offset(self, line: int, column: int = 1) -> int:
-        """The byte at which a character stands, both counted from 1; the end behind the last line."""
+        """The byte offset of a character, line and column from 1; the end behind the last line."""
         if line > len(self.starts):
             return len(self.content)
         return self.starts[line - 1] + len(self.lines[line - 1][: column - 1].encode())
 
     def line_start(self, line: int) -> int:
-        """The offset of a line's first byte, the mark counted with the first line."""
+        """The offset of a line's first byte; the first line includes the byte order mark."""
         return 0 if line <= 1 else self.offset(line)
 
     def edit(self, line: int, column: int, length: int, replacement: str) -> TextEdit:
-        """The replacement of some characters of one line."""
         end = self.offset(line, column + length)
         return TextEdit(self.offset(line, column), end, replacement)
 
     def edit_lines(self, first: int, last: int, replacement: str) -> TextEdit:
         """The replacement of whole lines, their ends included.
 
-        ``replacement`` has ``\\n`` at its line ends; the file's own kind is written. Behind a last
-        line without an end, one is written first.
+        ``replacement`` uses ``\\n``; the file's own line ends are written, and one is added behind a last line without
+        an end.
         """
         start = self.offset(first)
         unended = start == len(self.content) and bool(self.lines[-1])
@@ -68,11 +62,7 @@ class SkillSource:
 
 
 def read(content: bytes) -> SkillSource | Finding:
-    """Decode a skill's bytes.
-
-    Returns:
-        The source, or why it is none: too large (SK052), not UTF-8 or with a NUL (SK015).
-    """
+    """Decode a skill's bytes, or say why not: too large (SK052), not UTF-8 or with a NUL (SK015)."""
     if len(content) > LARGEST:
         return Finding("SK052", 1, facts={"size": len(content), "limit": LARGEST})
     try:
@@ -103,11 +93,7 @@ def _unreadable(content: bytes, place: int, *, variant: str = "") -> Finding:
 
 
 def apply_edits(content: bytes, edits: tuple[TextEdit, ...]) -> bytes:
-    """The bytes with some spans replaced.
-
-    Raises:
-        ValueError: spans overlap, are not in order or leave the file.
-    """
+    """The bytes with some spans replaced; they must be disjoint, in order and inside the file."""
     parts: list[bytes] = []
     place = 0
     for edit in edits:

@@ -48,7 +48,7 @@ _HAN_DIGITS = {sign: at for at, sign in enumerate("一二三四五六七八九",
 
 @dataclass(frozen=True, slots=True)
 class NumberedStep:
-    """A step, and the number that it bears in the file: its value, line, column, length."""
+    """A step with its number in the file: value, line, column, length."""
 
     step: Step
     number: int = 0
@@ -72,8 +72,6 @@ def read(
 
 @dataclass(frozen=True, slots=True)
 class _StepText:
-    """What one step says: title, instruction, lines, and its number with its place."""
-
     title: str | None
     instruction: str
     start: int
@@ -131,7 +129,6 @@ def _from_headings(blocks: Sequence[MarkdownBlock], source: SkillSource) -> Iter
 
 
 def _heading(head: MarkdownBlock, source: SkillSource) -> tuple[str | None, tuple[int, int, int]]:
-    """A heading's title without its number, and the number with its column and length."""
     match = _HEADING.match(head.text)
     if match is None:
         return head.text.strip() or None, (0, 0, 0)
@@ -152,7 +149,7 @@ def to_number(text: str) -> int:
 
 
 def _from_lists(blocks: Sequence[MarkdownBlock], kind: str, source: SkillSource, body: BodyOutline) -> list[_StepText]:
-    """One part per item of all lists of a kind; what stands between them belongs to the item before."""
+    """One part per item of all lists of a kind; text between items belongs to the one before."""
     parts: list[_StepText] = []
     for block in blocks:
         if block.kind == kind:
@@ -165,7 +162,7 @@ def _from_lists(blocks: Sequence[MarkdownBlock], kind: str, source: SkillSource,
 
 
 def split_title(text: str) -> tuple[str | None, str]:
-    """An item's title, if it begins with one, and its instruction."""
+    """An item's instruction, and the title at its start, if any."""
     match = _BOLD.match(text) or _TITLE.match(text)
     if match is None or match["title"].strip().lower() in _LEAD_INS:
         return None, text
@@ -188,12 +185,11 @@ _LEAD_INS = frozenset(
 
 
 def _outside_fences(text: str) -> Iterator[str]:
-    """A text's lines, those of code blocks left out."""
     return (line for _, line in outside_fences(text.split("\n")))
 
 
 def outside_fences(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers from 0, those of code blocks left out."""
+    """Lines outside code blocks with their numbers from 0."""
     closing = ""
     for number, line in enumerate(lines):
         fence = _FENCE.match(line)
@@ -207,7 +203,7 @@ def outside_fences(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def tools_in(line: str) -> Iterator[tuple[str, int]]:
-    """The tools that a line names behind "使用工具：", "工具：" or "tool:", with their offsets in it."""
+    """The tools named behind "使用工具：", "工具：" or "tool:", with their offsets in the line."""
     if ":" not in line and "：" not in line:
         return
     for match in _TOOLS.finditer(line):

@@ -1,4 +1,4 @@
-"""Helpers of several sections: lists of texts, placeholders, empty values."""
+"""Helpers for sections: lists of texts, placeholders, empty values."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _LISTS = frozenset({"bullet_list", "ordered_list"})
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text says that there is none (无, none)."""
+    """Whether a text means none (无, none)."""
     return len(text) < 16 and bool(_NOTHING.fullmatch(text.strip()))
 
 
@@ -50,14 +50,14 @@ def _is_comment(block: MarkdownBlock) -> bool:
 
 
 def section_text(section: DraftSection, source: SkillSource) -> str:
-    """All that stands below a section's heading, as written, without blank lines around."""
+    """All text below a section's heading, without blank lines around."""
     if not section.blocks:
         return ""
     return outline.raw_lines(source, section.blocks[0].start, section.blocks[-1].end).strip()
 
 
 def tokens_in(text: str) -> int:
-    """About how many tokens a text takes: one per Han character, one per four others."""
+    """Estimated tokens of a text: one per Han character, one per four others."""
     others = len(_HAN.sub("", text))
     return len(text) - others + -(-others // 4)
 

@@ -30,7 +30,7 @@ def read(
 
 
 def split(text: str) -> Iterator[str]:
-    """Names between blanks and commas; what stands in parentheses is kept whole."""
+    """Names separated by blanks and commas; text in parentheses is kept whole."""
     depth, begin = 0, 0
     for at, sign in enumerate(f"{text} "):
         if sign == "(":
@@ -44,16 +44,12 @@ def split(text: str) -> Iterator[str]:
 
 
 def base_name(tool: str) -> str:
-    """A tool's name without what restricts it: ``Bash`` of ``Bash(git:*)``."""
+    """A tool's name without its argument pattern: ``Bash`` of ``Bash(git:*)``."""
     return tool.partition("(")[0].strip()
 
 
 class AllowedTools:
-    """The tools that a skill allows; one that ends with ``*`` allows all that begin so.
-
-    Args:
-        tools: as named in the file, ``Tool(pattern)`` among them.
-    """
+    """The tools that a skill allows; ``Tool(pattern)`` limits arguments, a trailing ``*`` allows a prefix."""
 
     def __init__(self, tools: Sequence[str]) -> None:
         names = {base_name(tool) for tool in tools}
@@ -61,14 +57,12 @@ class AllowedTools:
         self._prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
 
     def allow(self, tool: str) -> bool:
-        """Whether a tool is among them, whatever restricts its arguments."""
         name = base_name(tool)
         return name in self._names or name.startswith(self._prefixes)
 
 
 def tools_named_in(text: str) -> Iterator[tuple[str, int]]:
-    """The tools that a list item or paragraph names, with their offsets: those in code marks, else its
-    first word."""
+    """The tools named in a list item or paragraph, with offsets: those in code marks, else its first word."""
     first, _, _ = text.partition("\n")
     if says_nothing(first):
         return

@@ -1,4 +1,4 @@
-"""When to use a skill: what a description says about it, and of which kind a condition is."""
+"""When to use a skill: conditions in its description, and the kinds of conditions."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A YAML document as values with places; anchors, aliases, tags and repeated keys are refused."""
+"""YAML values with places; anchors, aliases, tags and repeated keys are refused."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _REFUSED_ZH = {"anchor": "锚点", "alias": "别名", "tag": "标签"}
 
 
 class YamlRefused(Exception):
-    """A document that uses what is not accepted; ``finding`` says what and where."""
+    """A document with refused syntax; ``finding`` says what and where."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.code)
@@ -29,15 +29,10 @@ class YamlRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class YamlValue:
-    """One value.
+    """A value with its place, counted from 1, up to the column behind its last character.
 
-    Args:
-        line: where it begins, from 1.
-        column: the character of that line, from 1.
-        end_column: the character behind its last one.
-        text: a scalar as written, quotes and folding undone.
-        scalar: a scalar as YAML reads it: a text, number, boolean, date or ``None``.
-        flow: whether it is written as ``[…]`` or ``{…}``.
+    ``text`` is a scalar without quotes and folding, ``scalar`` as YAML reads it; ``flow``: written as ``[…]`` or
+    ``{…}``.
     """
 
     kind: Literal["scalar", "list", "map"]
@@ -53,7 +48,6 @@ class YamlValue:
 
     @property
     def is_text(self) -> bool:
-        """Whether YAML reads it as a text."""
         return self.kind == "scalar" and isinstance(self.scalar, str)
 
 
@@ -68,20 +62,16 @@ class YamlField:
 
     @property
     def end_line(self) -> int:
-        """The last line of key and value."""
         return max(self.line, self.value.end_line)
 
 
 def read(text: str, *, first_line: int, findings: list[Finding]) -> YamlValue | None:
-    """The first document of a text; ``None`` where it is empty.
+    """The first document of a text with ``\\n`` line ends, starting at ``first_line`` of the file; ``None`` for none.
 
-    Args:
-        text: YAML, lines ended by ``\\n``.
-        first_line: the number of its first line in the file.
-        findings: where SK016 goes: repeated keys; the first one's value is kept.
+    SK016 goes to ``findings`` for repeated keys, whose first value is kept.
 
     Raises:
-        Refused: an anchor, alias or tag, or too deep (SK017).
+        YamlRefused: an anchor, alias or tag, or too deep (SK017).
         yaml.YAMLError: not YAML.
     """
     stand_ins = _stand_ins(text)
@@ -92,7 +82,7 @@ def read(text: str, *, first_line: int, findings: list[Finding]) -> YamlValue | 
 
 
 def _stand_ins(text: str) -> dict[str, str]:
-    """A sign that the text has not for each that YAML takes for a line end and no other reader does."""
+    """Unused characters to replace those that only YAML takes for line ends."""
     free = (chr(code) for code in _PRIVATE_USE if chr(code) not in text)
     return {sign: next(free) for sign in _ONLY_YAML_BREAKS if sign in text}
 
@@ -108,8 +98,6 @@ def _events(text: str) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class _OpenCollection:
-    """A list or mapping whose end has not come yet."""
-
     start: yaml.CollectionStartEvent
     items: list[YamlValue]
 
@@ -125,7 +113,6 @@ class _EventReader:
         self._open: list[_OpenCollection] = []
 
     def take(self, event: yaml.Event) -> None:
-        """Read one event."""
         self._refuse(event)
         if isinstance(event, yaml.ScalarEvent):
             self._add(self._scalar(event))
@@ -155,7 +142,6 @@ class _EventReader:
         return Finding(code, line, column, facts=facts, variant=variant)
 
     def _place(self, first: yaml.Event, last: yaml.Event) -> tuple[int, int, int, int]:
-        """Where a value begins and ends; marks count from 0."""
         start: Any = first.start_mark
         end: Any = last.end_mark
         last_line, end_column = end.line, end.column
@@ -203,7 +189,7 @@ _RESOLVER: Any = yaml.SafeLoader("")
 
 
 def _typed(text: str, *, plain: bool) -> object:
-    """A scalar as YAML reads it; what looks like a number or date and is none stays a text."""
+    """A scalar as YAML reads it; failed numbers and dates stay texts."""
     if not plain:
         return text
     tag: str = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))

@@ -1,4 +1,4 @@
-"""Fields of frontmatter as text that every reader of YAML, the strict ones too, reads the same."""
+"""Fields of frontmatter, written so that all YAML readers, strict ones included, agree."""
 
 import json
 import re
@@ -18,11 +18,7 @@ def quoted(text: str) -> str:
 
 
 def field(key: str, value: str | Mapping[str, str]) -> str:
-    """A field in block style, its last line ended.
-
-    Args:
-        value: a text, or a mapping of texts.
-    """
+    """A text or a mapping of texts as a field in block style, its last line ended."""
     if isinstance(value, str):
         return f"{plain_key(key)}: {quoted(value)}\n"
     lines = "".join(f"  {plain_key(name)}: {quoted(text)}\n" for name, text in value.items())
@@ -30,5 +26,5 @@ def field(key: str, value: str | Mapping[str, str]) -> str:
 
 
 def plain_key(key: str) -> str:
-    """A key as it is written: quoted unless it is a plain word."""
+    """A key, quoted unless it is a plain word."""
     return key if re.fullmatch(r"[A-Za-z_][\w-]*", key) and _CUT not in key else quoted(key)

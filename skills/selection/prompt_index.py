@@ -1,4 +1,4 @@
-"""The index of skills in a system prompt: escaped, within a budget, every skill with some words."""
+"""The index of skills in a system prompt: escaped, within a budget, every skill briefly."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -31,12 +31,7 @@ _QUOTES = {'"': "&quot;"}
 
 @dataclass(frozen=True)
 class IndexBlock:
-    """The text for a system prompt.
-
-    Args:
-        text: the block; empty where there is nothing to show.
-        slugs: the skills that it names, in its order.
-    """
+    """The text for a system prompt, empty if there is nothing to show, and the slugs in its order."""
 
     text: str
     slugs: tuple[str, ...]
@@ -44,22 +39,16 @@ class IndexBlock:
 
 
 def index_budget(context_tokens: int) -> int:
-    """The characters that an index may take of a model's context, given in tokens."""
+    """The characters that an index may take of a model's context in tokens."""
     share = int(context_tokens * _CHARACTERS_PER_TOKEN * _SHARE_OF_CONTEXT)
     return max(0, min(share, MOST_CHARACTERS))
 
 
 def write_index(cards: Sequence[SkillCard], budget: int, *, most: int | None = None) -> IndexBlock:
-    """The index of some skills.
+    """The index of at most ``most`` skills, the likeliest first, within a budget of characters.
 
-    Descriptions are first cut to a common width; only where even short ones have no room are the
-    last skills left out, and then the block says how many. The block's order is that of the slugs,
-    so that it stays the same for prompt caches while the same skills are shown.
-
-    Args:
-        cards: the skills that the caller may use, the likeliest first.
-        budget: the most characters of the block, for example from ``index_budget``.
-        most: skills that are shown, whatever room there is.
+    Descriptions are first cut to a common width; only if even short ones don't fit are the last skills left out, with a
+    note of how many. The order is that of the slugs, so that prompt caches stay valid.
     """
     if not cards:
         return IndexBlock("", (), 0)
@@ -85,7 +74,6 @@ def _text_of(card: SkillCard) -> str:
 
 
 def _count_that_fits(cards: Sequence[SkillCard], texts: dict[SkillCard, str], budget: int, most: int) -> int:
-    """How many of the first cards have room with their shortest texts, ``most`` of them at most."""
     sizes = [_bare_length(card) + min(len(_escaped(texts[card])), SHORTEST_ENTRY) for card in cards]
     totals = list(accumulate(sizes))
     for count in range(min(most, len(cards)), 0, -1):
@@ -104,7 +92,6 @@ def _bare_length(card: SkillCard) -> int:
 
 
 def _common_width(lengths: Sequence[int], room: int) -> int:
-    """The greatest width to which all texts are cut so that they fit together."""
     low, high = SHORTEST_ENTRY, LONGEST_ENTRY
     while low < high:
         middle = (low + high + 1) // 2
@@ -116,7 +103,6 @@ def _common_width(lengths: Sequence[int], room: int) -> int:
 
 
 def _cut(text: str, width: int) -> str:
-    """As much of a text as takes so many characters when it is escaped."""
     if len(_escaped(text)) <= width:
         return text
     ends = list(accumulate(len(_escaped(sign)) for sign in text))

@@ -1,4 +1,4 @@
-"""Choice of skills for a request without a model: shared words, and closeness of meaning."""
+"""Choice of skills for a request without a model: shared words and semantic closeness."""
 
 import asyncio
 import math
@@ -54,13 +54,9 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class RankedSkill:
-    """How well a skill fits a request.
+    """How well a skill fits: scores from 0 to 1, ``closeness`` only with an encoder.
 
-    Args:
-        score: from 0 to 1.
-        is_chosen: whether the skill would be used: ``CHOSEN_FROM`` and ``CLOSE_TO_BEST`` are reached.
-        lexical: what shared words say, from 0 to 1.
-        closeness: what the encoder says, from 0 to 1; ``None`` where it was not asked.
+    ``is_chosen``: it would be used.
     """
 
     card: SkillCard
@@ -72,16 +68,12 @@ class RankedSkill:
 
 @dataclass(frozen=True)
 class _Phrase:
-    """Some words, and what they weigh together."""
-
     words: frozenset[str]
     weight: float
 
 
 @dataclass(frozen=True)
 class _CardPhrases:
-    """A card's words: all of them, and those of each phrase."""
-
     everything: frozenset[str]
     name: _Phrase
     triggers: tuple[_Phrase, ...]
@@ -90,8 +82,6 @@ class _CardPhrases:
 
 @dataclass(frozen=True)
 class _CardWords:
-    """A card's words before it is known what they weigh."""
-
     everything: frozenset[str]
     name: frozenset[str]
     triggers: tuple[frozenset[str], ...]
@@ -100,7 +90,7 @@ class _CardWords:
 
 @dataclass(frozen=True)
 class _Closeness:
-    """How close a request is, from 0 to 1, to what a skill is for and to what it is not for."""
+    """A request's closeness, from 0 to 1, to a skill's uses and to its exclusions."""
 
     for_use: float
     excluded: float
@@ -108,12 +98,7 @@ class _Closeness:
 
 @dataclass(frozen=True)
 class EncodedCards:
-    """The cards' texts as vectors.
-
-    Args:
-        vectors: of each card's texts, in the order of the cards.
-        excluded: how many of each card's last texts say what it is not for.
-    """
+    """The cards' texts as vectors, in order; ``excluded`` counts each card's exclusions, which come last."""
 
     encoder: Encoder
     vectors: Sequence[Vectors]
@@ -122,11 +107,7 @@ class EncodedCards:
 
 
 class SkillSelector:
-    """Some skills, ready to be ranked for requests; made by ``prepare_selector``.
-
-    Args:
-        encoded: their vectors; ``None``: words alone decide.
-    """
+    """Skills ready to be ranked, made by ``prepare_selector``; without ``encoded`` words alone decide."""
 
     def __init__(self, cards: Sequence[SkillCard], encoded: EncodedCards | None = None) -> None:
         self._cards = tuple(cards)
@@ -137,14 +118,7 @@ class SkillSelector:
         self._encoded = encoded
 
     async def rank(self, query: str) -> tuple[RankedSkill, ...]:
-        """All skills, the best first; equal ones by slug, so that the answer is always the same.
-
-        Args:
-            query: the user's request, in any language.
-
-        Raises:
-            EngineUnavailable: the encoder gave no answer.
-        """
+        """All skills, the best first; ties by slug, so that the result is deterministic."""
         weight, nearness = 0.0, [None] * len(self._cards)
         if self._encoded is not None and query.strip():
             weight = dense_weight(query, self._encoded.encoder.languages)
@@ -153,7 +127,6 @@ class SkillSelector:
         return await self._ranked_beside(query, nearness, weight)
 
     async def rank_anyway(self, query: str) -> tuple[RankedSkill, ...]:
-        """The same, by words alone while the encoder gives no answer."""
         try:
             return await self.rank(query)
         except EngineUnavailable:
@@ -198,7 +171,6 @@ class SkillSelector:
         return _PHRASE_SHARE * of_phrase + (1 - _PHRASE_SHARE) * of_query
 
     def _share(self, phrase: _Phrase, found_in: frozenset[str]) -> float:
-        """How much of what some words say is also said by others."""
         return self._weight(phrase.words & found_in) / phrase.weight if phrase.weight else 0.0
 
     def _weighed(self, split: _CardWords) -> _CardPhrases:
@@ -223,15 +195,7 @@ class SkillSelector:
 
 
 async def prepare_selector(cards: Sequence[SkillCard], encoder: Encoder | None = None) -> SkillSelector:
-    """Make skills ready to be ranked: their words are split and their texts encoded once.
-
-    Args:
-        cards: the skills among which is chosen.
-        encoder: gives closeness of meaning; ``None``: words alone decide.
-
-    Raises:
-        EngineUnavailable: the encoder gave no answer.
-    """
+    """Prepare skills for ranking: split their words and encode their texts once; no encoder: words alone decide."""
     if encoder is None or not cards:
         return SkillSelector(cards)
     texts = [_texts_of(card) for card in cards]

@@ -111,7 +111,7 @@ class TriggerCandidates:
     reader_id: str
 
     def name_of(self, card: CatalogCard) -> str:
-        """The name of a skill for people: its slug, ``owner/slug`` for others'."""
+        """A skill's slug; ``owner/slug`` for others' skills."""
         is_own = card.owner_id == self.reader_id
         return card.slug if is_own else f"{card.owner}/{card.slug}"
 
@@ -119,7 +119,7 @@ class TriggerCandidates:
 async def read_candidates(
     session: AsyncSession, reader: Viewer, view: SkillView, version: SkillVersion
 ) -> TriggerCandidates:
-    """The skills that a reader's agents choose among, the tested one in one version."""
+    """The skills that a reader's agents choose among, the tested one in this version."""
     owner = await session.get(User, view.skill.owner_id)
     tested = CatalogCard.of(view.skill, version, "" if owner is None else owner.username)
     readable = await catalog.list_readable(session, reader)
@@ -130,13 +130,7 @@ async def read_candidates(
 async def run_offline(
     candidates: TriggerCandidates, queries: Sequence[TriggerQuery], encoder: Encoder | None
 ) -> TriggerReport:
-    """Ask the offline selector, once for each request: its choices never vary.
-
-    Without an encoder words alone decide.
-
-    Raises:
-        EngineUnavailable: the encoder gave no answer.
-    """
+    """Ask the offline selector, once for each request since it is deterministic; no encoder: words alone decide."""
     tested = candidates.tested
     # By place in memory: choices give the very cards back.
     names = {id(card): candidates.name_of(card) for card in (tested, *candidates.siblings)}
@@ -178,7 +172,6 @@ def make_report(
 
 
 async def _likeliest_siblings(siblings: Sequence[SkillCard], queries: Sequence[TriggerQuery]) -> Sequence[SkillCard]:
-    """The siblings that share most words with a request."""
     if len(siblings) <= _MOST_NEIGHBOURS:
         return siblings
     selector = await prepare_selector(siblings)
@@ -226,7 +219,7 @@ class TriggerTestListing:
 
 
 async def save_report(work: UnitOfWork, skill_id: str, user_id: str, report: TriggerReport) -> SkillTriggerTest | None:
-    """Store a report for the user who ran the test; None where the skill was deleted meanwhile."""
+    """Store a report for the user who ran the test; None if the skill was deleted meanwhile."""
     # Accounts come before skills wherever both are taken, here because the row refers to both.
     await lock_owner(work.session, user_id)
     present = select(Skill.id).where(Skill.id == skill_id)

@@ -1,7 +1,4 @@
-"""Starters: skills that come with Agentex, in English and Chinese, with requests to try them on.
-
-Each folder here is one; it is found by being there.
-"""
+"""Starters: skills that come with Agentex in English and Chinese, with sample requests; one per folder."""
 
 import json
 from dataclasses import dataclass
@@ -21,14 +18,7 @@ class TriggerCase:
 
 @dataclass(frozen=True)
 class Starter:
-    """A skill that comes with Agentex, in one language.
-
-    Args:
-        key: the folder's name, the same in all languages.
-        language: ``en`` or ``zh``.
-        content: the bytes of the skill.
-        triggers: requests in that language to try it on.
-    """
+    """A starter in one language (``en`` or ``zh``); all languages share its key, the folder's name."""
 
     key: str
     language: str
@@ -38,11 +28,7 @@ class Starter:
 
 @cache
 def starters(language: str) -> tuple[Starter, ...]:
-    """The starters in one language, by key.
-
-    Args:
-        language: one of ``LANGUAGES``; for any other the English ones are given.
-    """
+    """The starters by key in one of ``LANGUAGES``; for any other language the English ones."""
     chosen = language if language in LANGUAGES else LANGUAGES[0]
     folders = (entry for entry in files(__name__).iterdir() if entry.joinpath("en.md").is_file())
     return tuple(

@@ -29,7 +29,7 @@ VERSION_SORT_FIELDS = ("version", "created_at")
 
 @dataclass(frozen=True)
 class SkillView:
-    """A skill as a caller sees it; reviewers decide which version everybody is served."""
+    """A skill as a caller sees it."""
 
     skill: Skill
     access: Access
@@ -42,20 +42,13 @@ class SkillView:
 
     @property
     def version(self) -> int:
-        """The version that the caller gets."""
         if self.sees_all or self.skill.served_version is None:
             return self.skill.version
         return self.skill.served_version
 
 
 async def get(session: AsyncSession, principal: Principal, skill_id: str, action: Action = Action.READ) -> SkillView:
-    """Load a skill that the caller may act on.
-
-    Raises:
-        SkillNotFound: it does not exist for this caller.
-        ReadOnly: the caller may see it but not change it.
-        OwnerOnly: the caller may change it, but not share or delete it.
-    """
+    """Load a skill that the caller may act on."""
     row = (await session.exec(select(Skill).where(Skill.id == skill_id))).first()
     return await _view(session, principal, row, action)
 
@@ -63,8 +56,8 @@ async def get(session: AsyncSession, principal: Principal, skill_id: str, action
 async def get_for_update(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> SkillView:
     """As :func:`get`, and lock the row until the transaction ends.
 
-    Access is checked after the lock is acquired. Inserts that only refer to the skill, such as usage
-    counters, do not wait.
+    Access is checked after the lock is acquired. Inserts that only refer to the skill, such as usage counters, do not
+    wait.
     """
     query = (
         select(Skill)
@@ -78,13 +71,9 @@ async def get_for_update(session: AsyncSession, principal: Principal, skill_id: 
 async def get_for_update_with_owner(
     session: AsyncSession, principal: Principal, skill_id: str, action: Action
 ) -> SkillView:
-    """As :func:`get_for_update`, after locking the owner.
+    """As :func:`get_for_update`, after locking the owner; ``SkillChanged`` if the owner changed meanwhile.
 
     Accounts are locked before skills everywhere: deleting an account locks it and then its skills.
-
-    Raises:
-        SkillChanged: it got another owner meanwhile.
-        AgentexError: as :func:`get_for_update`.
     """
     owner_id = (await get(session, principal, skill_id, action)).skill.owner_id
     await lock_owner(session, owner_id)
@@ -106,11 +95,7 @@ def is_reviewer(principal: Principal, skill: Skill) -> bool:
 
 
 async def get_version(session: AsyncSession, view: SkillView, number: int | None = None) -> SkillVersion:
-    """A version that the caller may read; None for the one that they get.
-
-    Raises:
-        SkillVersionNotFound: the caller may read no version of this number.
-    """
+    """A version that the caller may read; None for the one that they get."""
     version_number = view.version if number is None else number
     query = _readable(view).where(SkillVersion.version == version_number)
     row = (await session.exec(query)).first()
@@ -158,20 +143,12 @@ async def list_version_numbers(session: AsyncSession, view: SkillView) -> list[i
 
 
 async def read_content(session: AsyncSession, version: SkillVersion) -> bytes:
-    """The bytes of a version's SKILL.md.
-
-    Raises:
-        SkillNotFound: the skill was deleted since the version was read.
-    """
+    """The bytes of a version's SKILL.md."""
     return await read_blob(session, version.skill_id, version.content_sha256)
 
 
 async def read_files(session: AsyncSession, version: SkillVersion) -> list[SkillFile]:
-    """The files beside a version's content, in the order of paths.
-
-    Raises:
-        SkillNotFound: the skill was deleted since the version was read.
-    """
+    """The files beside a version's content, in the order of paths."""
     entries = list_files(version)
     query = select(SkillBlob.sha256, SkillBlob.content).where(
         SkillBlob.skill_id == version.skill_id, col(SkillBlob.sha256).in_({entry.sha256 for entry in entries})
@@ -188,11 +165,7 @@ async def read_content_and_files(session: AsyncSession, version: SkillVersion) -
 
 
 def get_file_entry(version: SkillVersion, path: str) -> FileEntry:
-    """A file beside a version's content, by its exact path.
-
-    Raises:
-        SkillFileNotFound: the version lists no such file.
-    """
+    """A file beside a version's content, by its exact path."""
     for entry in list_files(version):
         if entry.path == path:
             return entry

@@ -26,11 +26,9 @@ class FixTarget:
 
     @property
     def is_code(self) -> bool:
-        """Whether it means all diagnostics of a code."""
         return self.line is None and self.column is None
 
     def matches(self, diagnostic: Diagnostic) -> bool:
-        """Whether a diagnostic is meant."""
         return (
             diagnostic.code == self.code
             and self.line in {None, diagnostic.line}
@@ -43,14 +41,10 @@ VersionLinter = Callable[[AsyncSession, SkillVersion], Awaitable[Linter]]
 
 
 class SkillFixes:
-    """A version builder that applies fixes to the newest version until nothing changes.
+    """A version builder that applies fixes to the newest version until nothing changes; ``codes`` are the fixed ones.
 
-    Args:
-        targets: None for all. A target with a line or column is fixed once, as other diagnostics may
-            appear there. A target without a fix raises ``InvalidRequest``.
-        linter_for: makes the linter whose diagnostics the caller was shown.
-
-    ``codes`` are those of the fixed diagnostics.
+    Targets with a line or column are fixed once, as other diagnostics may appear there; those without a fix raise
+    ``InvalidRequest``, and None means all. ``linter_for`` makes the linter whose diagnostics the caller was shown.
     """
 
     def __init__(self, targets: Sequence[FixTarget] | None, linter_for: VersionLinter) -> None:
@@ -59,7 +53,6 @@ class SkillFixes:
         self._linter_for = linter_for
 
     async def __call__(self, session: AsyncSession, _: SkillView, newest: SkillVersion) -> ValidatedSkill | None:
-        """The fixed version; None where there is nothing to fix."""
         content, files = await skill_access.read_content_and_files(session, newest)
         linter = await self._linter_for(session, newest)
         # Each round lints the skill, which may take longer than the event loop should block.

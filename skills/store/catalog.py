@@ -1,4 +1,4 @@
-"""The catalogue of skills that a reader's agents may use: their cards, and skills opened."""
+"""The skills that a reader's agents may use: their cards and contents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,12 +26,7 @@ _LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogCard(SkillCard):
-    """A card of one version of a skill; the slug is unique among its owner's.
-
-    Args:
-        version: the one that the reader is served.
-        sha: SHA-256 of that version's content, hexadecimal.
-    """
+    """A card of the version that the reader is served; slugs are unique per owner, ``sha`` is of the content."""
 
     id: str
     owner: str
@@ -41,7 +36,6 @@ class CatalogCard(SkillCard):
 
     @classmethod
     def of(cls, skill: Skill, version: SkillVersion, owner: str) -> Self:
-        """The card of a version."""
         return cls(
             slug=skill.slug,
             name=version.name,
@@ -78,24 +72,15 @@ class OpenedSkill:
 async def list_readable(session: AsyncSession, reader: Viewer) -> list[CatalogCard]:
     """The cards of all skills that a reader's agents may use, by slug, then by owner.
 
-    They are the reader's own, those shared with them and the public ones, each in the version that
-    this reader is served, and only those that are enabled, reviewed and without errors.
+    They are the reader's own, those shared with them and public ones, each in the version that the reader is served, if
+    enabled, reviewed and without errors.
     """
     rows = await _load_usable(session, reader, true(), without=_LARGE)
     return sorted(map(_card, rows), key=lambda card: (card.slug, card.owner, card.id))
 
 
 async def open_skill(session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None = None) -> OpenedSkill:
-    """Load a skill for an agent.
-
-    Args:
-        id_or_slug: the id, ``slug`` (the reader's own first) or ``owner/slug``.
-        version: a pinned version; None for the one that the reader is served.
-
-    Raises:
-        SkillNotFound: the reader's agents may use no such skill.
-        SkillVersionNotFound: it has no such version for this reader.
-    """
+    """Load a skill by id, ``slug`` (the reader's own first) or ``owner/slug``; None: the version they are served."""
     row = await _load_one_usable(session, reader, id_or_slug, version)
     parsed = await schema.from_json(row.version.parsed)
     return OpenedSkill(_card(row), parsed, parsed.body, tuple(list_files(row.version)))
@@ -104,18 +89,7 @@ async def open_skill(session: AsyncSession, reader: Viewer, id_or_slug: str, ver
 async def read_file(
     session: AsyncSession, reader: Viewer, id_or_slug: str, path: str, version: int | None = None
 ) -> bytes:
-    """The bytes of a file beside a skill's content.
-
-    Args:
-        id_or_slug: as for :func:`open_skill`.
-        path: as the version lists it; nothing else is looked up.
-        version: as for :func:`open_skill`.
-
-    Raises:
-        SkillNotFound: the reader's agents may use no such skill.
-        SkillVersionNotFound: it has no such version for this reader.
-        SkillFileNotFound: the version lists no such file.
-    """
+    """The bytes of a file beside a skill's content, by its path in the version's list only."""
     row = await _load_one_usable(session, reader, id_or_slug, version)
     for file in list_files(row.version):
         if file.path == path:
@@ -140,7 +114,7 @@ def _card(row: _UsableSkill) -> CatalogCard:
 
 
 def _sees_newest(reader: Viewer) -> ColumnElement[bool]:
-    """The reader sees versions before others are served them: as owner, or with write access."""
+    """Whether the reader sees versions before others are served them: as owner, or with write access."""
     mine = shared_resource_ids(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
     return or_(col(Skill.owner_id) == reader.user_id, col(Skill.id).in_(mine))
 
@@ -161,7 +135,6 @@ async def _load_usable(
     version: int | None = None,
     without: Sequence[ExecutableOption] = (),
 ) -> Sequence[_UsableSkill]:
-    """The skills that a reader's agents may use, in a given version or the one that is served."""
     sees_newest = _sees_newest(reader)
     chosen = case((sees_newest, skill_visibility.newest_reviewed()), else_=col(Skill.served_version))
     if version is not None:
@@ -209,11 +182,7 @@ def _matches(id_or_slug: str) -> ColumnElement[bool]:
 
 
 async def read_blob(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
-    """The bytes of a skill under a hash that one of its versions names.
-
-    Raises:
-        SkillNotFound: it was deleted since the version was read.
-    """
+    """The bytes of a skill under a hash that one of its versions names."""
     query = select(SkillBlob.content).where(SkillBlob.skill_id == skill_id, SkillBlob.sha256 == sha256)
     content = (await session.exec(query)).first()
     if content is None:

@@ -1,7 +1,6 @@
-"""Changes of skills, each with as little as possible inside the transaction that writes it.
+"""Changes of skills with short write transactions.
 
-Reading a skill can take long, and whoever writes to SQLite keeps all others from it: contents are
-validated before the transaction begins.
+Contents are validated before the transaction begins: parsing can take long, and a writer to SQLite blocks all others.
 """
 
 from core.auth.principal import Principal
@@ -15,11 +14,7 @@ from skills.store.versions import SkillLimits
 
 
 class SkillChanges:
-    """Changes of skills by one caller.
-
-    Args:
-        limits: how much the owner of a skill may keep.
-    """
+    """Changes of skills by one caller; ``limits`` are for the skill's owner."""
 
     def __init__(self, database: Database, push: AfterCommit, principal: Principal, limits: SkillLimits) -> None:
         self._database = database
@@ -28,16 +23,10 @@ class SkillChanges:
         self._limits = limits
 
     async def create(self, new: NewSkill) -> SkillView:
-        """Create a skill; raises as :func:`skills.store.service.create`."""
         async with unit_of_work(self._database, self._push) as work:
             return await service.create(SkillContext(work, self._principal, self._limits), new)
 
     async def update(self, skill_id: str, update: SkillUpdate) -> tuple[SkillView, bool]:
-        """Change a skill; raises as :func:`skills.store.service.update`.
-
-        Returns:
-            The skill, and whether it has a new version.
-        """
         async with self._database.reading() as session:
             prepared = await service.prepare(session, self._principal, skill_id, update)
         async with unit_of_work(self._database, self._push) as work:
@@ -46,7 +35,7 @@ class SkillChanges:
         return view, validated is not None
 
     async def fork(self, skill_id: str, number: int | None, metadata: CatalogMetadata) -> SkillView:
-        """Create a skill from a version of one that the caller may read; None: from theirs."""
+        """Create a skill from a version that the caller may read; None: the version they are served."""
         async with self._database.reading() as session:
             new = await service.new_fork(session, self._principal, skill_id, number, metadata)
         return await self.create(new)

@@ -1,4 +1,4 @@
-"""Linting by what the caller knows: their tools, their other skills, and the files of a version."""
+"""Linting with the caller's tools and other skills, and the files of a version."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -33,12 +33,7 @@ class SkillLinter:
     async def read_context(
         self, session: AsyncSession, *, version: SkillVersion | None = None, skill_id: str | None = None
     ) -> LintContext:
-        """What contents are linted by.
-
-        Args:
-            version: its files are what links may lead to; None: links are not checked.
-            skill_id: the skill of the content, which is not compared with itself.
-        """
+        """The context of contents: link targets are the files of ``version``, and siblings exclude ``skill_id``."""
         files = None
         if version is not None:
             files = ("SKILL.md", *(file.path for file in catalog.list_files(version)))
@@ -47,20 +42,14 @@ class SkillLinter:
         return LintContext(known_tools=known_tools, files=files, siblings=siblings)
 
     async def lint(self, content: bytes, context: LintContext) -> SkillReport:
-        """Lint a content.
-
-        It can take seconds, in which a caller should hold no connection to the database: there are
-        few, and all others wait for them.
-        """
+        """Lint a content, holding no database connection: it can take seconds, and there are few connections."""
         # Large ones take longer than an event loop may stand still.
         return await asyncio.to_thread(lint, content, context)
 
     async def for_new(self, session: AsyncSession, skill_id: str | None) -> Linter:
-        """A linter of contents without files, which needs no database any more."""
         return partial(lint, context=await self.read_context(session, skill_id=skill_id))
 
     async def for_version(self, session: AsyncSession, version: SkillVersion) -> Linter:
-        """A linter of contents beside the files of a version."""
         context = await self.read_context(session, version=version, skill_id=version.skill_id)
         return partial(lint, context=context)
 
@@ -73,12 +62,9 @@ class SkillLinter:
 
 @dataclass(frozen=True)
 class LintedSkill:
-    """A skill in the version that is the caller's.
+    """A skill in the version that the caller gets, with the usage of the versions that they may read.
 
-    Args:
-        owner: user name of its owner; empty where the account is gone.
-        pending_version: the newest that waits for a review.
-        usage: of the versions that the caller may read.
+    ``owner`` is empty if the account is gone; ``pending_version`` is the newest that waits for a review.
     """
 
     view: SkillView
@@ -91,7 +77,7 @@ class LintedSkill:
 
 
 async def read_linted(database: Database, view: SkillView, linter: SkillLinter) -> LintedSkill:
-    """Read and lint a skill, holding no connection while it is linted."""
+    """Read and lint a skill, holding no connection during the lint."""
     skill = view.skill
     async with database.reading() as session:
         version = await skill_access.get_version(session, view)

@@ -1,4 +1,4 @@
-"""Lists of visible skills, filtered by category, tag and words, and the index of these words."""
+"""Lists of visible skills, filtered by category, tag and words, and their word index."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,14 +29,9 @@ _PREFIX_LENGTHS = range(2, 17)
 
 @dataclass(frozen=True)
 class SkillFilter:
-    """A filter of skills; None does not filter.
+    """A filter of skills by whole category and tag (ignoring case and width) and by words; None does not filter.
 
-    Args:
-        category: the whole category; case and width of letters do not count.
-        tag: a whole tag, compared in the same way.
-        text: words that must all occur in the catalogue's fields or the triggers.
-        pending: only skills with a version that waits for a review: the caller's own and, for
-            reviewers, public ones.
+    ``pending``: only skills with a version to review: the caller's own and, for reviewers, public ones.
     """
 
     include_public: bool = False
@@ -65,7 +60,7 @@ class SkillListing:
 async def list_visible(
     session: AsyncSession, principal: Principal, page: PageRequest, skill_filter: SkillFilter
 ) -> SkillListing:
-    """One page of what the caller sees, without contents."""
+    """One page of the skills that the caller sees, without contents."""
     conditions = [_visible(principal, skill_filter), *_filter_conditions(skill_filter)]
     query = paginate(
         select(Skill, User.username).join(User, col(User.id) == col(Skill.owner_id)).where(*conditions),
@@ -94,7 +89,6 @@ def _visible(principal: Principal, skill_filter: SkillFilter) -> ColumnElement[b
 
 
 def _awaiting_review(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Skills with a version that waits for a review: the caller's own, and those they review."""
     version = select(SkillVersion.skill_id)
     own = version.where(
         SkillVersion.skill_id == Skill.id,
@@ -121,7 +115,7 @@ def _filter_conditions(skill_filter: SkillFilter) -> list[ColumnElement[bool]]:
 
 
 def _matching_text(text: str) -> list[ColumnElement[bool]]:
-    """Every word must occur, itself or its stem; a Chinese word as pairs of characters."""
+    """Every word must occur, itself or its stem; Chinese words as pairs of characters."""
     alternatives: list[set[str]] = []
     for word, is_cjk in runs(text):
         forms = tokenize(word)
@@ -135,12 +129,12 @@ def _matching_text(text: str) -> list[ColumnElement[bool]]:
 
 
 def label_key(label: str) -> str:
-    """The form of a category or tag that is compared."""
+    """A category or tag in the form used for comparison."""
     return fold(" ".join(label.split()))[:LABEL_KEY_LENGTH]
 
 
 async def index_skill(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -> None:
-    """Index a skill, whose row is locked, by its catalogue's fields and the served triggers."""
+    """Index a locked skill by its catalogue fields and the served triggers."""
     session = work.session
     await session.flush()
     await session.exec(delete(SkillTag).where(col(SkillTag.skill_id) == skill.id))

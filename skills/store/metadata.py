@@ -51,13 +51,7 @@ def catalog_name(name: str, slug: str) -> str:
 
 
 async def set_fields(work: UnitOfWork, skill: Skill, basis: SkillVersion, metadata: CatalogMetadata) -> None:
-    """Set the catalogue's fields of a skill, whose row is locked or new.
-
-    Fields that no request has set follow ``basis``, the version that the catalogue shows.
-
-    Raises:
-        InvalidRequest: a name or label is too long, or there are too many tags.
-    """
+    """Set catalogue fields of a locked or new skill; the others follow ``basis``, the version in the catalogue."""
     own = set(skill.own_fields)
     for field in FIELDS:
         value = getattr(metadata, field)

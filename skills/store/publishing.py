@@ -39,7 +39,7 @@ class Decision(StrEnum):
 
 
 async def is_open(session: AsyncSession, skill: Skill) -> bool:
-    """Whether anybody but its owner may see a skill."""
+    """Whether others than its owner may see a skill."""
     if skill.is_public:
         return True
     shares = select(func.count()).where(Share.kind == Skill.SHARE_KIND, Share.resource_id == skill.id)
@@ -47,7 +47,7 @@ async def is_open(session: AsyncSession, skill: Skill) -> bool:
 
 
 async def catalog_version(session: AsyncSession, skill: Skill) -> SkillVersion:
-    """The version whose words the catalogue shows: the served one where others see the skill."""
+    """The version in the catalogue: the served one if others see the skill."""
     number = skill.version
     if skill.served_version is not None and await is_open(session, skill):
         number = skill.served_version
@@ -55,7 +55,6 @@ async def catalog_version(session: AsyncSession, skill: Skill) -> SkillVersion:
 
 
 async def _require_publishable(session: AsyncSession, skill: Skill) -> SkillVersion:
-    """The newest version, if it may be shown to others."""
     if not skill.trusted:
         raise SkillReviewNeeded
     newest = await _find_version(session, skill, skill.version)
@@ -66,12 +65,7 @@ async def _require_publishable(session: AsyncSession, skill: Skill) -> SkillVers
 
 
 async def publish(work: UnitOfWork, skill: Skill) -> None:
-    """Serve a skill that was just shared or made public; the caller updates the catalogue.
-
-    Raises:
-        SkillReviewNeeded: its newest version was imported, and its owner did not review it.
-        SkillNotPublishable: the newest version has errors, named in the details.
-    """
+    """Serve a skill that was just shared or made public; the caller updates the catalogue."""
     newest = await _require_publishable(work.session, skill)
     await _serve_or_hold(work, skill, newest)
 
@@ -79,15 +73,14 @@ async def publish(work: UnitOfWork, skill: Skill) -> None:
 async def publish_new_version(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
     """Serve a new version, if it may be served.
 
-    One that is unread or has errors is not served; one that widens the tools of a public skill or
-    adds security findings waits for a review. Until then readers keep the version that they had.
+    Unread versions and those with errors are not served; of a public skill, those with wider tools or more security
+    findings wait for a review. Until then readers keep their version.
     """
     if newest.publishable and not newest.unread and await is_open(work.session, skill):
         await _serve_or_hold(work, skill, newest)
 
 
 async def _serve_or_hold(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
-    """Serve a version, or the one before it while a review holds it back."""
     session = work.session
     await _withdraw_pending(session, skill)
     last_public = await _last_public(session, skill) if skill.is_public else None
@@ -118,7 +111,6 @@ def _serve(work: UnitOfWork, skill: Skill, version: SkillVersion) -> None:
 
 
 async def _last_public(session: AsyncSession, skill: Skill) -> SkillVersion | None:
-    """The version that was public last."""
     query = select(SkillVersion).where(
         SkillVersion.skill_id == skill.id,
         col(SkillVersion.public_at).is_not(None),
@@ -128,7 +120,6 @@ async def _last_public(session: AsyncSession, skill: Skill) -> SkillVersion | No
 
 
 async def _withdraw_pending(session: AsyncSession, skill: Skill) -> None:
-    """End the reviews of versions that a newer one replaces."""
     waiting = update(SkillVersion).where(
         col(SkillVersion.skill_id) == skill.id,
         col(SkillVersion.review) == ReviewState.PENDING.value,
@@ -148,11 +139,7 @@ def _count_security_findings(version: SkillVersion) -> Counter[str]:
 
 @dataclass(frozen=True)
 class ReviewVerdict:
-    """A reviewer's decision.
-
-    Args:
-        version: the version that was read; None for whichever waits.
-    """
+    """A reviewer's decision; ``version`` is the one that was read, None for whichever waits."""
 
     decision: Decision
     version: int | None = None
@@ -160,19 +147,9 @@ class ReviewVerdict:
 
 
 async def review(work: UnitOfWork, principal: Principal, skill_id: str, verdict: ReviewVerdict) -> SkillView:
-    """Decide about the version that waits.
+    """Decide about the version that waits; ``SkillChanged`` if it is another one now, or the skill got another owner.
 
-    The owner reviews imports. What others are served is decided by an administrator while the skill
-    is public, else by its owner.
-
-    Raises:
-        InvalidRequest: an approval names no version.
-        SkillNotFound: it does not exist for this caller.
-        ReadOnly: only the owner may decide, and the caller may only read.
-        OwnerOnly: only the owner may decide, and the caller may write.
-        PermissionDenied: only an administrator may decide.
-        SkillNotPending: nothing waits.
-        SkillChanged: another version waits, named in the details, or the skill got another owner.
+    The owner reviews imports; an administrator decides what a public skill serves, its owner otherwise.
     """
     approved = verdict.decision is Decision.APPROVE
     if approved and verdict.version is None:
@@ -202,7 +179,6 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, verdict:
 async def _get_reviewable(
     session: AsyncSession, principal: Principal, view: SkillView, number: int | None
 ) -> SkillVersion:
-    """The version that waits, if the caller may decide about it."""
     if not view.sees_all:
         if not view.skill.is_public:
             check_access(view.access, Action.MANAGE, SkillNotFound)
@@ -221,7 +197,6 @@ async def _get_reviewable(
 
 
 async def _list_reviewable(session: AsyncSession, view: SkillView) -> Sequence[SkillVersion]:
-    """The reviewable versions that the caller may see, the newest first."""
     query = (
         skill_visibility.select_versions()
         .where(SkillVersion.skill_id == view.skill.id, skill_visibility.reviewable())
@@ -235,7 +210,7 @@ async def _list_reviewable(session: AsyncSession, view: SkillView) -> Sequence[S
 
 
 async def find_pending_version(session: AsyncSession, view: SkillView) -> int | None:
-    """The newest version that waits for a review, where the caller may see it."""
+    """The newest version that waits for a review, if the caller may see it."""
     waiting = await _list_reviewable(session, view)
     rejected = ReviewState.REJECTED.value
     return next((version.version for version in waiting if version.review != rejected), None)
@@ -247,11 +222,7 @@ async def _find_version(session: AsyncSession, skill: Skill, number: int) -> Ski
 
 
 async def get_version_by_number(session: AsyncSession, skill: Skill, number: int) -> SkillVersion:
-    """A version by its number, without an access check.
-
-    Raises:
-        SkillVersionNotFound: it does not exist.
-    """
+    """A version by its number, without an access check."""
     version = await _find_version(session, skill, number)
     if version is None:
         raise SkillVersionNotFound(field="version")

@@ -30,7 +30,7 @@ from skills.validation import ValidatedSkill, validate
 
 @dataclass(frozen=True)
 class SkillContext:
-    """The transaction, the caller, and how much the owner of a skill may keep."""
+    """The transaction, the caller, and the limits of a skill's owner."""
 
     work: UnitOfWork
     principal: Principal
@@ -39,13 +39,7 @@ class SkillContext:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a new skill comes from.
-
-    Args:
-        trusted: whether its owner has read it, so that agents may use it at once.
-        forked_from: the id of the skill that it is a copy of.
-        preferred_slug: its slug, with a number behind it where that is taken.
-    """
+    """The origin of a new skill; ``trusted``: read by its owner; ``preferred_slug`` gets a number if taken."""
 
     kind: SkillOrigin = SkillOrigin.WRITTEN
     trusted: bool = True
@@ -68,16 +62,7 @@ class NewSkill:
 
 
 async def create(context: SkillContext, new: NewSkill) -> SkillView:
-    """Create a skill that belongs to the caller.
-
-    Raises:
-        InvalidRequest: a field can't be used.
-        QuotaExceeded: the caller's skills would take more bytes than are allowed.
-        SkillNotPublishable: it would be public and has errors.
-        SkillReviewNeeded: it would be public and was imported.
-        SkillSlugTaken: the caller has a skill of the requested slug.
-        SkillsFull: the caller has as many skills as are allowed.
-    """
+    """Create a skill that belongs to the caller."""
     work, principal, limits = context.work, context.principal, context.limits
     session, owner_id = work.session, principal.user_id
     # Two requests at once must not both take the last place, or the same slug.
@@ -108,7 +93,6 @@ async def create(context: SkillContext, new: NewSkill) -> SkillView:
 
 
 async def _choose_slug(session: AsyncSession, skill: Skill, new: NewSkill) -> str:
-    """The slug that the request or the content names, else a free one made from the name."""
     parsed = new.validated.parsed
     if new.metadata.slug is not None:
         return await _require_free_slug(session, skill, new.metadata.slug)
@@ -134,7 +118,7 @@ async def _require_free_slug(session: AsyncSession, skill: Skill, slug: str) -> 
 
 
 async def find_by_slug(session: AsyncSession, owner_id: str, slug: str) -> str | None:
-    """The id of the owner's skill of a slug."""
+    """The id of the owner's skill with this slug."""
     query = select(Skill.id).where(Skill.owner_id == owner_id, Skill.slug == slug)
     return (await session.exec(query)).first()
 
@@ -150,26 +134,14 @@ class SkillUpdate:
 
 @dataclass(frozen=True)
 class PreparedVersion:
-    """A next version, validated before the transaction that writes it.
-
-    Args:
-        version: the newest version, which it was made from.
-        validated: its content and files; None where nothing would change.
-    """
+    """A next version of ``version``, validated before its write transaction; None if nothing would change."""
 
     version: int
     validated: ValidatedSkill | None
 
 
 async def prepare(session: AsyncSession, principal: Principal, skill_id: str, changes: SkillUpdate) -> PreparedVersion:
-    """Validate what an update will write; it takes longer than others may be kept from writing.
-
-    Raises:
-        ReadOnly: the caller may see the skill but not change it.
-        SkillChanged: it was changed since it was read.
-        SkillNotFound: it does not exist for this caller.
-        AgentexError: as the builder of the version.
-    """
+    """Validate what an update will write, which takes too long for a write transaction."""
     view = await skill_access.get(session, principal, skill_id, Action.WRITE)
     newest = await publishing.get_version_by_number(session, view.skill, view.skill.version)
     skill_versions.check_etag(view.skill, changes.change.base)
@@ -179,26 +151,9 @@ async def prepare(session: AsyncSession, principal: Principal, skill_id: str, ch
 async def update(
     context: SkillContext, skill_id: str, changes: SkillUpdate, prepared: PreparedVersion | None = None
 ) -> tuple[SkillView, ValidatedSkill | None]:
-    """Change a skill; the same bytes again make no new version.
+    """Change a skill and return it with its new version; the same bytes again make none.
 
-    Args:
-        prepared: see :func:`prepare`; without it, or where the skill has a newer version by now,
-            the next version is validated here.
-
-    Returns:
-        The skill, and its new version, if it has one.
-
-    Raises:
-        InvalidRequest: a field can't be used.
-        OwnerOnly: only the owner decides on slug, publication and use.
-        QuotaExceeded: the owner's skills would take more bytes than are allowed.
-        ReadOnly: the caller may see it but not change it.
-        SkillChanged: it was changed since it was read.
-        SkillNotFound: it does not exist for this caller.
-        SkillNotPublishable: it would be public and has errors.
-        SkillReviewNeeded: it would be public and was imported.
-        SkillSlugTaken: the owner has another skill of this slug.
-        AgentexError: as the builder of the version.
+    If ``prepared`` (see :func:`prepare`) is absent or outdated, the next version is validated here.
     """
     work, principal, limits = context.work, context.principal, context.limits
     session, metadata = work.session, changes.metadata
@@ -236,7 +191,6 @@ async def _prepare(
 
 
 def _is_owners_decision(skill: Skill, metadata: CatalogMetadata) -> bool:
-    """Whether a request changes what only the owner may."""
     return (
         metadata.is_public not in {None, skill.is_public}
         or metadata.slug not in {None, skill.slug}
@@ -269,12 +223,7 @@ async def erase(work: UnitOfWork, skill: Skill) -> None:
 async def new_fork(
     session: AsyncSession, principal: Principal, skill_id: str, number: int | None, metadata: CatalogMetadata
 ) -> NewSkill:
-    """A new skill from a version of one that the caller may read; None: from the caller's.
-
-    Raises:
-        SkillNotFound: it does not exist for this caller.
-        SkillVersionNotFound: the caller may read no version of this number.
-    """
+    """A new skill from a version that the caller may read; None: the version they are served."""
     view = await skill_access.get(session, principal, skill_id)
     version = await skill_access.get_version(session, view, number)
     validated = await validate(*await skill_access.read_content_and_files(session, version))
@@ -296,7 +245,7 @@ async def count(session: AsyncSession, owner_id: str) -> int:
 
 
 async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
-    """Make an heir the owner of all skills of an account; a slug that the heir has gets a number."""
+    """Make an heir the owner of all skills of an account; slugs that the heir already has get a number."""
     session = work.session
     # Accounts are locked before skills wherever both are.
     await lock_owner(session, owner_id)
@@ -326,7 +275,6 @@ async def erase_owned_by(work: UnitOfWork, owner_id: str) -> None:
 
 
 async def _lock_owned(session: AsyncSession, owner_id: str) -> list[Skill]:
-    """The account's skills, the oldest first, locked until the transaction ends."""
     query = (
         select(Skill)
         .where(Skill.owner_id == owner_id)

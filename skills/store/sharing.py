@@ -21,12 +21,7 @@ async def list_skill_shares(session: AsyncSession, principal: Principal, skill_i
 async def replace_skill_shares(
     work: UnitOfWork, principal: Principal, skill_id: str, specs: Sequence[ShareSpec], version: str | None = None
 ) -> list[ShareEntry]:
-    """Share the caller's own skill, as :func:`core.auth.sharing.replace_share_list` does.
-
-    Raises:
-        SkillNotPublishable: it was not shared until now, and it has errors.
-        SkillReviewNeeded: it was imported, and its owner did not review it.
-    """
+    """Share the caller's own skill, as :func:`core.auth.sharing.replace_share_list` does."""
     session = work.session
     skill = (await skill_access.get_for_update(session, principal, skill_id, Action.MANAGE)).skill
     was_open = await publishing.is_open(session, skill)

@@ -23,10 +23,7 @@ class SkillCard:
 
 
 def make_card(parsed: ParsedSkill, slug: str | None = None) -> SkillCard:
-    """The card of a parsed skill, under the catalogue's slug where that differs from the file's.
-
-    Triggers that were derived from the description are left out: they are part of it.
-    """
+    """The card of a parsed skill under the catalogue's slug, without triggers derived from the description."""
     triggers = () if parsed.triggers_derived else parsed.trigger_conditions
     return SkillCard(slug or parsed.slug, parsed.name, parsed.description, triggers, parsed.not_for)
 

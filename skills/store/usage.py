@@ -17,7 +17,7 @@ _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
 class UsageKind(StrEnum):
-    """The counters; see ``SkillUsage``."""
+    """Kinds of counters; see ``SkillUsage``."""
 
     OFFERED = "offered"
     LOADED = "loaded"
@@ -37,10 +37,7 @@ class Usage:
 
 
 async def count_uses(work: UnitOfWork, use: UsageKind, counts: Mapping[tuple[str, int], int]) -> None:
-    """Add to the counters of one kind, by skill id and version.
-
-    Skills that are gone are left out; the others can't be deleted until the transaction ends.
-    """
+    """Add to the counters of one kind, by skill id and version; skips deleted skills and locks the others."""
     session = work.session
     ids = sorted({skill_id for skill_id, _ in counts})
     # Everywhere in the same order, so that two transactions don't deadlock.

@@ -41,15 +41,7 @@ class VersionDiff:
 
 
 async def compare_versions(session: AsyncSession, view: SkillView, older: int | None, newer: int | None) -> VersionDiff:
-    """Compare two versions that the caller may read.
-
-    Args:
-        older: None for the one before ``newer``.
-        newer: None for the caller's.
-
-    Raises:
-        SkillVersionNotFound: the caller may read no version of a number, or none before ``newer``.
-    """
+    """Compare two versions that the caller may read: by default the one they get with the one before it."""
     after = await skill_access.get_version(session, view, newer)
     before = await skill_access.get_version(session, view, older or await _previous_number(session, view, after))
     contents = [await skill_access.read_content(session, version) for version in (before, after)]

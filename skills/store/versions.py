@@ -34,11 +34,7 @@ class SkillLimits:
 
 @dataclass(frozen=True)
 class BaseState:
-    """The state that a change was made from; None is not checked.
-
-    Args:
-        file_sha256: of the file that is changed.
-    """
+    """The state that a change was made from; None is not checked. ``file_sha256`` is of the changed file."""
 
     version: int | None = None
     revision: int | None = None
@@ -50,13 +46,9 @@ _ANY_STATE = BaseState()
 
 @dataclass(frozen=True)
 class VersionChange:
-    """Where a new version comes from.
+    """The origin of a new version: the author's note, the base state, and the older version that it repeats.
 
-    Args:
-        note: what was changed, in its author's words.
-        base: the state that it was made from.
-        restored_from: the older version that it repeats.
-        is_unread: whether its bytes were imported and not reviewed; None: as the version before it.
+    ``is_unread``: imported and not reviewed; None: as the version before it.
     """
 
     note: str = ""
@@ -66,11 +58,7 @@ class VersionChange:
 
 
 def check_etag(skill: Skill, base: BaseState) -> None:
-    """Pass when a change was made from the current state of a skill.
-
-    Raises:
-        SkillChanged: it was not; the details name the newest version.
-    """
+    """Check that a change was made from the current state; ``SkillChanged`` names the newest version."""
     is_version = base.version in {None, skill.version}
     if not is_version or base.revision not in {None, skill.revision}:
         raise SkillChanged(version=skill.version)
@@ -79,11 +67,7 @@ def check_etag(skill: Skill, base: BaseState) -> None:
 async def append_version(
     work: UnitOfWork, principal: Principal, skill: Skill, validated: ValidatedSkill, change: VersionChange
 ) -> SkillVersion:
-    """Write the next version of a skill, whose row is locked or new.
-
-    Raises:
-        InvalidRequest: the note is too long.
-    """
+    """Write the next version of a skill, whose row is locked or new."""
     if len(change.note) > LONGEST_NOTE:
         raise InvalidRequest("change_note", f"Use {LONGEST_NOTE} characters at most")
     session = work.session
@@ -124,7 +108,6 @@ async def append_version(
 
 
 async def _is_unread(session: AsyncSession, skill: Skill, change: VersionChange) -> bool:
-    """Whether the new version is unread: the explicit flag, else inherited."""
     if change.is_unread is not None:
         return change.is_unread
     if change.restored_from is None:
@@ -157,11 +140,7 @@ async def _add_blobs(session: AsyncSession, skill_id: str, validated: ValidatedS
 
 
 async def check_quota(session: AsyncSession, principal: Principal, skill: Skill, limits: SkillLimits) -> None:
-    """Pass when the owner, who is locked, keeps within the limit with what was written.
-
-    Raises:
-        QuotaExceeded: the transaction must not be committed. Only the owner is told the sizes.
-    """
+    """Check the locked owner's limit after the writes, else don't commit; only the owner is told the sizes."""
     await session.flush()
     used = await used_bytes(session, skill.owner_id)
     if used > limits.bytes and principal.user_id != skill.owner_id:
@@ -212,7 +191,7 @@ def with_content(content: bytes) -> VersionBuilder:
 
 
 def with_validated(validated: ValidatedSkill) -> VersionBuilder:
-    """Content and files that are validated already."""
+    """Already validated content and files."""
 
     async def build(_: AsyncSession, __: SkillView, ___: SkillVersion) -> ValidatedSkill:
         return validated
@@ -223,8 +202,7 @@ def with_validated(validated: ValidatedSkill) -> VersionBuilder:
 def with_file(edit: FileEdit) -> VersionBuilder:
     """One file put or removed, the rest unchanged.
 
-    Removing a missing file raises ``SkillFileNotFound``; a file that was changed since it was read
-    raises ``SkillChanged``.
+    ``SkillFileNotFound`` for removing a missing file, ``SkillChanged`` if it was changed since it was read.
     """
 
     async def build(session: AsyncSession, _: SkillView, newest: SkillVersion) -> ValidatedSkill:

@@ -1,4 +1,4 @@
-"""SQL conditions: which versions readers may see; decision 48 has the states."""
+"""SQL conditions for the versions that readers may see (decision 48)."""
 
 from sqlalchemy import ColumnElement, and_, case, func, or_
 from sqlalchemy.orm import aliased
@@ -21,7 +21,7 @@ def served_to_readers() -> ColumnElement[bool]:
 
 
 def newest_reviewed() -> ColumnElement[int]:
-    """The newest version that is no unread import, else NULL."""
+    """The newest version that is not an unread import, else NULL."""
     other = aliased(SkillVersion)
     query = select(func.max(col(other.version))).where(
         col(other.skill_id) == col(Skill.id), col(other.unread).is_(False)
@@ -31,10 +31,7 @@ def newest_reviewed() -> ColumnElement[int]:
 
 
 def reviewable() -> ColumnElement[bool]:
-    """The version can be reviewed: it waits, or it is the newest and an unread import.
-
-    A rejected import can still be approved while it is the newest version.
-    """
+    """The version can be reviewed: it waits, or it is the newest and an unread import, even a rejected one."""
     is_newest = col(SkillVersion.version) == col(Skill.version)
     return or_(
         col(SkillVersion.review) == ReviewState.PENDING.value, and_(col(SkillVersion.unread).is_(True), is_newest)

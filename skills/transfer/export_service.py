@@ -42,11 +42,7 @@ def catalog_fields(skill: Skill, version: int, owner: str) -> CatalogFields:
 
 
 async def export_one(source: ExportSource, profile: ExportProfile) -> ExportedPackage:
-    """One skill as an archive; equal input gives equal bytes.
-
-    Raises:
-        SkillNotExportable: it has errors, or its files are refused.
-    """
+    """One skill as an archive; deterministic."""
     # Packing takes longer than an event loop may stand still.
     package = await asyncio.to_thread(export_package, source, profile)
     if isinstance(package, PackageProblem):
@@ -55,10 +51,9 @@ async def export_one(source: ExportSource, profile: ExportProfile) -> ExportedPa
 
 
 def check_size(versions: Mapping[str, SkillVersion]) -> None:
-    """Pass when one archive has room for versions, given by skill id, whose bytes were not read yet.
+    """Check that one archive has room for versions, by skill id, before their bytes are read.
 
-    Raises:
-        SkillNotExportable: it has not; the details name the skills that exceed it.
+    ``SkillNotExportable`` names the skills that exceed it.
     """
     problems: list[dict[str, object]] = []
     size = 0
@@ -72,11 +67,7 @@ def check_size(versions: Mapping[str, SkillVersion]) -> None:
 
 
 async def export_many(ids: Sequence[str], sources: Sequence[ExportSource], profile: ExportProfile) -> bytes:
-    """Several skills as one archive, each in its own folder; ``ids`` name them in the error.
-
-    Raises:
-        SkillNotExportable: one of them can't be exported; then there is no archive.
-    """
+    """All of several skills as one archive, each in its own folder; ``ids`` name them in errors."""
     package = await asyncio.to_thread(export_packages, sources, profile)
     problems = [
         _problem_details(outcome) | {"skill_id": skill_id}

@@ -46,13 +46,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class SkillFolder:
-    """The folder that an export of a skill would make.
-
-    Args:
-        card: the skill, in the version that its reader is served.
-        name: of the folder, and in its SKILL.md.
-        frontmatter: of its SKILL.md, as JSON.
-    """
+    """The folder that an export of a skill would make, with the frontmatter of its SKILL.md as JSON."""
 
     card: CatalogCard
     name: str
@@ -61,14 +55,14 @@ class SkillFolder:
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Its path among all folders: owner, slug, and the name where that differs from the slug."""
+        """Its path among all folders: owner, slug, and the name if it differs from the slug."""
         above = (self.card.owner, self.card.slug)
         return above if self.name == self.card.slug else (*above, self.name)
 
 
 @dataclass(frozen=True)
 class FolderPosition:
-    """The skill behind which a list goes on; it may be gone."""
+    """The skill behind which a list continues; it may be gone."""
 
     slug: str
     owner: str
@@ -94,8 +88,6 @@ class FolderFile:
 
 @dataclass(frozen=True)
 class _ExportedHead:
-    """The name and frontmatter of an exported SKILL.md."""
-
     name: str
     frontmatter: Mapping[str, JsonValue]
     entry: FileEntry
@@ -106,7 +98,7 @@ _Key = tuple[str, int, int, str]
 
 @dataclass(frozen=True)
 class _FolderSource:
-    """What a folder is built from: ``export``, else the cached ``head``."""
+    """Source of a folder: ``export``, else the cached ``head``."""
 
     card: CatalogCard
     key: _Key
@@ -116,10 +108,7 @@ class _FolderSource:
 
 
 class SkillFolders:
-    """The folders of the skills that a reader's agents may use, and of no others.
-
-    Access is checked by ``skills.store.catalog`` with each call.
-    """
+    """The folders of the skills that a reader's agents may use; access is checked with each call."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -127,12 +116,9 @@ class SkillFolders:
         self._heads: OrderedDict[_Key, _ExportedHead | None] = OrderedDict()
 
     async def page(self, reader: Viewer, after: FolderPosition | None, most: int) -> FolderPage:
-        """Some of a reader's folders, in the order of slugs.
+        """Some of a reader's folders by slug, from the first one if ``after`` is None.
 
         Skills that can't be folders of the open standard, or exceed its limits, are left out.
-
-        Args:
-            after: None: from the first folder.
         """
         async with self._database.reading() as session:
             cards = await catalog.list_readable(session, reader)
@@ -146,28 +132,13 @@ class SkillFolders:
         return FolderPage(tuple(filter(None, folders)), following)
 
     async def find(self, reader: Viewer, segments: Sequence[str]) -> tuple[SkillFolder, str]:
-        """The folder in which a path lies, and the rest of the path.
-
-        Args:
-            segments: owner, slug, the folder's name where that differs, and the rest of the path.
-
-        Raises:
-            SkillNotFound: the reader has no such folder.
-        """
+        """The folder in which a path lies (owner, slug, the name if it differs), and the rest of the path."""
         source = await self._source(reader, segments)
         (folder,) = await self._folders([source])
         return _split_path(folder, segments)
 
     async def read(self, reader: Viewer, segments: Sequence[str]) -> FolderFile:
-        """A file of a folder. Reading its SKILL.md counts as loading the skill.
-
-        Args:
-            segments: as for :meth:`find`; only listed files are looked up.
-
-        Raises:
-            SkillNotFound: the reader has no such folder.
-            SkillFileNotFound: the folder lists no such file.
-        """
+        """A listed file of a folder, by segments as in :meth:`find`; reading its SKILL.md counts as loading."""
         if list(segments[-1:]) == [SKILL_FILE]:
             return await self._read_skill(reader, segments)
         folder, path = await self.find(reader, segments)
@@ -207,7 +178,6 @@ class SkillFolders:
     async def _sources(
         self, session: AsyncSession, cards: Sequence[CatalogCard], *, is_whole: bool = False
     ) -> list[_FolderSource]:
-        """The sources of folders; skills that were deleted meanwhile are left out."""
         if not cards:
             return []
         served = [(card.id, card.version) for card in cards]
@@ -267,13 +237,11 @@ async def _contents(session: AsyncSession, cards: Sequence[CatalogCard]) -> dict
 
 
 def _export_of(card: CatalogCard, skill: Skill, content: bytes) -> ExportSource:
-    """As for a download, but without files: only SKILL.md is rewritten."""
     fields = catalog_fields(skill, card.version, card.owner)
     return ExportSource(content, skill.slug, (), fields, is_offered=skill.enabled)
 
 
 def _export_head(source: ExportSource | None) -> tuple[_ExportedHead, bytes] | None:
-    """The exported SKILL.md, if the skill can be exported."""
     folder = export_folder(source) if source else None
     if folder is None or isinstance(folder, PackageProblem):
         return None
@@ -293,7 +261,6 @@ def _folder(source: _FolderSource, head: _ExportedHead | None) -> SkillFolder | 
 
 
 def _split_path(folder: SkillFolder | None, segments: Sequence[str]) -> tuple[SkillFolder, str]:
-    """A folder and the path in it, where the segments lead there."""
     if folder is None:
         raise SkillNotFound
     place = folder.place

@@ -59,7 +59,7 @@ class SkillImportOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class IncomingSkill:
-    """A skill of an uploaded file; without ``validated`` it is refused, for its problems or ``error``."""
+    """A skill of an uploaded file; without ``validated`` it is refused because of its problems or ``error``."""
 
     file: str
     packaged: PackagedSkill
@@ -68,7 +68,6 @@ class IncomingSkill:
 
     @property
     def slug(self) -> str:
-        """Its preferred slug; empty where neither content nor folder give one."""
         slug = "" if self.validated is None else self.validated.parsed.slug
         return slug or slugify(self.packaged.folder_name or "")
 
@@ -90,7 +89,7 @@ class ImportedSkill:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """The outcome of one skill; ``skill`` is the caller's that it became, or that was in its way."""
+    """The outcome of one skill; ``skill`` is the caller's new or conflicting one."""
 
     incoming: IncomingSkill
     outcome: SkillImportOutcome
@@ -99,7 +98,6 @@ class ImportResult:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The diagnostics of its content."""
         validated = self.incoming.validated
         return () if validated is None else validated.report.diagnostics
 
@@ -123,10 +121,8 @@ async def import_all(
 ) -> list[ImportResult]:
     """Import skills; a refused one leaves nothing behind, and the others go on.
 
-    New skills are private, and agents are not offered them until their owner has reviewed them.
-
-    Raises:
-        DatabaseUnavailable: nothing was written; if it fails later, the rest counts as refused.
+    New skills are private, and agents are not offered them until their owner has reviewed them. ``DatabaseUnavailable``
+    means that nothing was written; if it fails later, the rest counts as refused.
     """
     results: list[ImportResult] = []
     for start in range(0, len(incoming), _AT_ONCE):
@@ -185,12 +181,7 @@ async def _import_one(context: SkillContext, incoming: IncomingSkill, policy: Co
 
 @dataclass
 class _PlannedSkill:
-    """A skill that the caller has, or would have at this point of the import.
-
-    Args:
-        skill: the row, attached to no session.
-        blobs: the hashes of all its blobs.
-    """
+    """A skill (detached row) that the caller has, or would have at this point of the import, and its blobs' hashes."""
 
     skill: Skill
     is_stored: bool
@@ -235,13 +226,6 @@ class _ImportPlan:
         self._planned: dict[str, _PlannedSkill] = {}
 
     async def add(self, incoming: IncomingSkill, policy: ConflictPolicy) -> ImportResult:
-        """Plan the next skill.
-
-        Raises:
-            SkillNotFound: the skill of its slug is being deleted.
-            QuotaExceeded: the caller's skills would take too many bytes.
-            SkillsFull: the caller would have too many skills.
-        """
         if incoming.validated is None:
             return ImportResult(incoming, SkillImportOutcome.REFUSED, error=incoming.error)
         if incoming.slug not in self._slugs or policy is ConflictPolicy.NEW:

@@ -174,7 +174,7 @@ async def test_of_more_documents_than_are_remembered_the_ones_shown_are_told(
         assert follower is not None
         await touch(database, col(Document.id) == changed, status="paused")
         await told(follower, 1)
-        follower.shown.add(shown)
+        follower.listed.add(shown)
         await anyio.sleep(0.2)
         await erase(database, changed, shown)
         assert await gone(follower, 2) == {changed, shown}

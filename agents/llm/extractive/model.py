@@ -134,8 +134,6 @@ class _ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """The conversation as the offline model sees it."""
-
     question: str
     standalone: str
     command: re.Match[str] | None
@@ -162,8 +160,8 @@ class ExtractiveModel:
     ) -> AsyncGenerator[ModelEvent, None]:
         """One turn: a search, a second search for what the first did not cover, or the answer.
 
-        Any offered tool with a string parameter ``query`` is a search tool. A question of the
-        form ``/tool name {json}`` becomes that call.
+        Any offered tool with a string parameter ``query`` is a search tool. A question ``/tool name {json}`` becomes
+        that call.
         """
         turn = _read(messages)
         call = _next_call(turn, tools)
@@ -216,14 +214,14 @@ def quote_passages(question: str, passages: Sequence[NumberedText]) -> Quotation
 
 @dataclass(frozen=True, slots=True)
 class AnswerPart:
-    """One of the things asked, and what was found for it."""
+    """A part of the question, and what was found for it."""
 
     task: str
     passages: Sequence[NumberedText]
 
 
 def answer_parts(question: str, parts: Sequence[AnswerPart]) -> str:
-    """The answer to a question that was taken apart: quotes under each part, said once each."""
+    """The answer to a decomposed question: quotes under each part, each quote once."""
     wording = wording_for(question)
     paragraphs: list[str] = []
     quoted: set[Quote] = set()
@@ -244,14 +242,14 @@ def answer_parts(question: str, parts: Sequence[AnswerPart]) -> str:
 
 
 def answer_from(question: str, passages: Sequence[NumberedText], queries: Sequence[str]) -> str:
-    """The answer quoted from these passages, or what was searched for in vain."""
+    """The answer quoted from these passages, or what was not found."""
     wording = wording_for(question)
     quoted = _quoted(question, passages, wording)
     return "".join(quoted or _abstained(queries, len(passages), wording))
 
 
 def reflection_on(question: str, missing: str) -> str:
-    """What the offline model says to itself when its quotes leave something out."""
+    """The offline model's reasoning when its quotes leave something out."""
     wording = wording_for(question)
     return wording.reflection.format(missing=wording.separator.join(missing.split()))
 
@@ -354,7 +352,6 @@ def _abstained(queries: Iterable[str], count: int, wording: Wording) -> list[str
 
 
 def _passages(turn: _Turn) -> list[NumberedText]:
-    """All passages found in this turn, once each, best search first."""
     by_number = {p.number: p for result in turn.searches for p in result.passages or ()}
     return list(by_number.values())
 
@@ -364,7 +361,6 @@ def _is_offered(command: re.Match[str], tools: Sequence[ToolSpec]) -> bool:
 
 
 def _is_other_tool(command: re.Match[str] | None) -> bool:
-    """Whether a tool was called that gives passages, but answers no question."""
     return command is not None and not _argument(command["arguments"], "query")
 
 

@@ -52,14 +52,7 @@ _ANAPHORS = (
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing to find.
-
-    Attributes:
-        key: The lexical token it is in a tokenised text.
-        surface: How the question writes it.
-        position: Its place among the terms.
-        run: Terms of one unbroken Chinese run share the number; -1 for a word.
-    """
+    """A search term by its token; terms of one unbroken Chinese run share its number, words have -1."""
 
     key: str
     surface: str
@@ -84,7 +77,6 @@ def content_terms(question: str) -> tuple[Term, ...]:
 
 
 def _pieces(text: str) -> list[str]:
-    """Words and unbroken Chinese runs."""
     pieces: list[str] = []
     for word in _WORD.findall(text):
         start = 0
@@ -154,11 +146,9 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """The chosen quotes, in reading order.
+    """The chosen quotes, in reading order, and the uncovered terms that can be named (``nameable``).
 
-    Attributes:
-        coverage: Share of the question's terms, weighted by rarity, that they cover; 0 to 1.
-        missing: Terms they do not cover and that can be named (``nameable``).
+    ``coverage``: share of the question's terms that they cover, weighted by rarity; 0 to 1.
     """
 
     quotes: tuple[Quote, ...]
@@ -202,10 +192,9 @@ def _idf(count: int, n: int) -> float:
 def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
     """At most three quotes, best source first and in document order within a source.
 
-    Sentences are scored by the rarity of the question's terms, with discounts for terms in
-    headings only and for lower passages, and chosen greedily for what they add; nothing is
-    chosen if even the best is too far from the question. On 400 questions each, a quote held
-    the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
+    Sentences are scored by the rarity of the question's terms, with discounts for terms in headings only and for lower
+    passages, and chosen greedily for what they add; none if even the best is too far from the question. On 400
+    questions each, a quote held the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
     """
     terms = content_terms(question)
     candidates = _candidates(sources)
@@ -253,7 +242,6 @@ def _scored(candidate: _Candidate, terms: Sequence[Term], weights: _Weights) -> 
 
 
 def _length(text: str) -> float:
-    """Length in Latin characters; a Chinese character counts as two and a half."""
     return len(text) + 1.5 * len(_CJK.findall(text))
 
 
@@ -265,7 +253,6 @@ def _phrase(candidate: _Candidate, keys: Sequence[str]) -> float:
 
 
 def _choose(scored: Sequence[_Candidate], terms: Sequence[Term], weights: _Weights) -> list[_Candidate]:
-    """Greedily: the best candidate, then those that add terms or are nearly as good."""
     keys = {term.key for term in terms}
     total = weights.sum(keys) + 1e-9
     ordered = sorted(scored, key=lambda c: (-c.score, c.rank, c.position))

@@ -36,13 +36,7 @@ _MOST_ITEMS = 6
 
 @dataclass(frozen=True, slots=True)
 class QuotableUnit:
-    """One quotable piece.
-
-    Attributes:
-        block: Number of its paragraph.
-        label: The nearest heading or label line above it.
-        opens: Whether it is the first unit under that label or of the passage.
-    """
+    """One quotable piece; ``label`` is the heading or label above it, ``opens`` whether it is the first one there."""
 
     text: str
     kind: UnitKind
@@ -52,15 +46,14 @@ class QuotableUnit:
 
     @property
     def introduces(self) -> bool:
-        """Whether it only announces what follows."""
         return self.kind != "code" and self.text.endswith((":", "："))
 
 
 def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[QuotableUnit]:
     """The units of a passage that can stand alone, in order.
 
-    Headings, rules, breadcrumbs and labels are dropped. A unit that ends with a colon is joined
-    with the code or list it introduces, or dropped if nothing follows.
+    Headings, rules, breadcrumbs and labels are dropped. A unit that ends with a colon is joined with the code or list
+    it introduces, or dropped if nothing follows.
     """
     headings = {_plain(heading) for heading in heading_path}
     units = list(_labelled(_units(text, headings), headings))
@@ -136,7 +129,6 @@ def _blocks(text: str) -> Iterator[tuple[UnitKind, list[str]]]:
 
 
 def _line_kind(line: str, following: str) -> UnitKind | None:
-    """The kind that a line outside code opens; None for a separator."""
     if not line.strip() or _RULE.match(line):
         return None
     if _HEADING.match(line) or _UNDERLINE.match(following):
@@ -147,7 +139,6 @@ def _line_kind(line: str, following: str) -> UnitKind | None:
 
 
 def _join(lines: list[str]) -> str:
-    """Lines joined; between Chinese characters, a line break is no space."""
     text = _ITEM.sub("", lines[0]).strip()
     for line in lines[1:]:
         stripped = line.strip()
@@ -157,7 +148,6 @@ def _join(lines: list[str]) -> str:
 
 
 def _whole_sentences(text: str) -> list[str]:
-    """Sentences, rejoined where the splitter cut inside one."""
     whole: list[str] = []
     for raw in sentences(text):
         sentence = raw.strip()

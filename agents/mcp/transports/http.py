@@ -35,11 +35,7 @@ async def http_streams(target: McpTarget, guard: OutboundGuard, limits: McpLimit
 
 
 class _LimitedTransport(httpx2.AsyncBaseTransport):
-    """Enforces limits and the protocol on every response.
-
-    Failures become responses of our own: an exception would end the library's session with all
-    its calls.
-    """
+    """Enforces limits with responses: an exception would end the library's session with all its calls."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, limits: McpLimits) -> None:
         self._inner = inner

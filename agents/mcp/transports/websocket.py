@@ -28,11 +28,7 @@ _AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
 async def websocket_streams(
     target: McpTarget, guard: OutboundGuard, limits: McpLimits, note: FaultNote
 ) -> AsyncGenerator[TransportStreams]:
-    """The message streams of a server over a WebSocket.
-
-    Args:
-        note: gets the reason when the connection ends.
-    """
+    """The message streams of a server over a WebSocket; ``note`` gets the reason when the connection ends."""
     connector = await _connector(target, guard)
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_seconds)
     async with (
@@ -78,7 +74,6 @@ async def _receive(
     limits: McpLimits,
     note: FaultNote,
 ) -> None:
-    """Read messages until the connection ends, and with it the session."""
     unasked = 0
     async with incoming:
         async for frame in connection:

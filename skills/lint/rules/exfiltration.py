@@ -1,4 +1,4 @@
-"""SEC904, SEC905 and SEC907: what carries data out, or brings in what is run unseen."""
+"""SEC904, SEC905 and SEC907: data sent out, and code fetched and run unseen."""
 
 import re
 from bisect import bisect_left
@@ -86,7 +86,7 @@ def check(scan: ScannedText) -> Iterator[Finding]:
 
 
 def _addresses(scan: ScannedText) -> Iterator[Finding]:
-    """External addresses that are filled from data; a rendered image is fetched unasked."""
+    """External addresses filled with data; rendered images are fetched without asking."""
     prose = scan.prose
     for match in find_anchored(_ADDRESS, prose, _ADDRESSES, scan.lower):
         start, address = match.start(), match[0]
@@ -105,7 +105,6 @@ def _addresses(scan: ScannedText) -> Iterator[Finding]:
 
 
 def _is_image(prose: str, bracket: int) -> bool:
-    """Whether the label that ends here belongs to an image."""
     label = prose.rfind("[", max(0, bracket - _LONGEST_LABEL), bracket)
     return label > 0 and prose[label - 1] == "!"
 
@@ -148,7 +147,6 @@ def _credentials(scan: ScannedText) -> Iterator[Finding]:
 
 
 def _goes_out(scan: ScannedText, use: re.Pattern[str], step: Span) -> bool:
-    """Whether a step uses the network in this way, beyond the local machine."""
     for match in use.finditer(scan.text, *step):
         if not stays_here(scan, match.start()):
             return True
@@ -158,14 +156,13 @@ def _goes_out(scan: ScannedText, use: re.Pattern[str], step: Span) -> bool:
 
 
 def _is_used(scan: ScannedText, address: int) -> bool:
-    """Whether an address is gone to, as one in code is, rather than told to a reader."""
+    """Whether an address is opened, as in code, rather than mentioned to a reader."""
     if scan.prose[address] == " ":
         return True
     return bool(_TO.search(scan.text, max(0, address - _LONGEST_TO), address))
 
 
 def _steps(scan: ScannedText) -> Iterator[Span]:
-    """What is done in one go: each step, and each code block."""
     for step in scan.draft.model.steps:
         yield scan.lines(step.line, step.end_line)
     yield from scan.fences
@@ -202,12 +199,12 @@ _REDIRECTED = re.compile(r"(?P<bare>\d?[<>]{1,2})|\d?[<>&]\S{0,300}|\\")
 
 
 def is_local(host: str) -> bool:
-    """Whether an address is this machine's own, from its host on."""
+    """Whether an address, from its host on, is this machine's own."""
     return _LOCAL.match(host) is not None
 
 
 def stays_here(scan: ScannedText, place: int) -> bool:
-    """Whether the command at a place names addresses, all of them this machine's own."""
+    """Whether all addresses of the command at a place are this machine's own."""
     command = _COMMAND.match(scan.text, place)
     text = command[0] if command else ""
     addresses = list(HOST.finditer(text))
@@ -221,7 +218,6 @@ def stays_here(scan: ScannedText, place: int) -> bool:
 
 
 def _arguments(program: str, text: str) -> Iterator[str]:
-    """The arguments of a command that name addresses, without options and what belongs to them."""
     is_value = False
     for match in _WORD.finditer(text):
         word = match[0]

@@ -1,4 +1,4 @@
-"""SEC903: HTML comments, which a reader does not see, with instructions, which a model follows."""
+"""SEC901 and SEC903: hidden characters, and instructions in HTML comments that readers don't see."""
 
 import re
 import unicodedata
@@ -35,7 +35,7 @@ _LONGEST_LOOKED_AT = 20_000
 
 
 def check_comments(scan: ScannedText) -> Iterator[Finding]:
-    """SEC903 for each comment outside of code that asks for something."""
+    """SEC903 for each comment outside of code that gives an instruction."""
     count = 0
     for start, end in _comments(scan):
         text = scan.text[start + len(_OPEN) : end]
@@ -50,8 +50,10 @@ def check_comments(scan: ScannedText) -> Iterator[Finding]:
 
 
 def _comments(scan: ScannedText) -> Iterator[Span]:
-    """The comments by CommonMark's rules: in a paragraph, heading or row of a table only those that end
-    in it; one of an HTML block that nothing closes hides all that follows."""
+    """The comments by CommonMark's rules.
+
+    In a paragraph, heading or table row only those that end in it; an unclosed HTML block hides all that follows.
+    """
     end_of_last = 0
     for (start, behind), is_html in _blocks(scan):
         # Within HTML there is no code that a backtick begins.
@@ -67,8 +69,6 @@ def _comments(scan: ScannedText) -> Iterator[Span]:
 
 
 def _blocks(scan: ScannedText) -> Iterator[tuple[Span, bool]]:
-    """Where comments may stand, in order, and whether it is a block of HTML: the frontmatter, then the
-    blocks that hold text."""
     outline = scan.draft.outline
     first = outline.first_line
     if first > 1:
@@ -90,7 +90,7 @@ _MOST_SHOWN = 4
 
 
 def check_hidden_characters(scan: ScannedText) -> Iterator[Finding]:
-    """SEC901 for each run of hidden characters, with what it spells where it spells something."""
+    """SEC901 for each run of hidden characters, with its decoded text."""
     if scan.text.isascii():
         return
     count = 0
@@ -109,11 +109,7 @@ def check_hidden_characters(scan: ScannedText) -> Iterator[Finding]:
 
 
 def decode(run: str) -> str:
-    """What a run of hidden characters spells: ASCII as tags, or UTF-8 bytes as variation selectors.
-
-    Returns:
-        The text, empty where the run spells none.
-    """
+    """The text of hidden characters: ASCII as tags, or UTF-8 bytes as variation selectors; may be empty."""
     places = [ord(sign) for sign in run]
     if any(_TAGS[0] <= place <= _TAGS[1] for place in places):
         letters = (place - _TAGS[0] for place in places if _TAGS[0] <= place <= _TAGS[1])
@@ -135,7 +131,7 @@ def _selected(place: int) -> int:
 
 
 def _is_joining(text: str, start: int, run: str) -> bool:
-    """Whether a joiner does its work: inside an emoji, or in a script that needs it."""
+    """Whether a joiner is legitimate: inside an emoji, or in a script that needs it."""
     if len(run) > 1 or start == 0 or start + 1 >= len(text):
         return False
     before, after = text[start - 1], text[start + 1]

@@ -1,4 +1,4 @@
-"""Whether ``{{name}}`` and the declared inputs fit each other: SK041, SK042."""
+"""SK041, SK042: whether ``{{name}}`` placeholders and declared inputs match."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ _CODE = re.compile(r"`([^`\n]{1,64})`")
 
 
 def check(draft: SkillDraft) -> Iterable[Finding]:
-    """Placeholders of nothing, and inputs that nothing uses."""
+    """Undeclared placeholders and unused inputs."""
     declared = {param.name for param in draft.model.input_params}
     yield from _undeclared(draft, declared)
     if draft.model.steps and declared:
@@ -47,7 +47,6 @@ def _finding(draft: SkillDraft, number: int, match: re.Match[str], vocabulary: V
 
 
 def _used(draft: SkillDraft) -> set[str]:
-    """The names that stand in ``{{…}}`` or code marks outside of the inputs' own section."""
     used: set[str] = set()
     for section in draft.sections:
         if section.key != "input_params":

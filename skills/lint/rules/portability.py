@@ -1,4 +1,4 @@
-"""AS001 to AS013: what the open standard's reference validator and other readers refuse."""
+"""AS001 to AS013: refusals by the open standard's reference validator and other readers."""
 
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ _ANGLES = "<>"
 
 
 def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
-    """Everything that keeps the file, as it is stored, from being a skill elsewhere."""
+    """Everything that keeps the stored file from being a skill elsewhere."""
     yield from _folder_files(context.files or ())
     frontmatter = draft.frontmatter
     if frontmatter is None:
@@ -83,7 +83,7 @@ def _fences(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
 
 
 def _uncut(draft: SkillDraft, line: int) -> tuple[TextEdit, ...]:
-    """The mend for a value on which the validator would cut: the same text, quoted and escaped."""
+    """The fix for a value that the validator would cut: the same text, quoted and escaped."""
     frontmatter = draft.frontmatter
     entries = frontmatter.entries if frontmatter and is_rewritable(frontmatter) else ()
     for entry in entries:
@@ -93,7 +93,7 @@ def _uncut(draft: SkillDraft, line: int) -> tuple[TextEdit, ...]:
 
 
 def _has_unreadable(draft: SkillDraft, frontmatter: Frontmatter) -> bool:
-    """Whether readers disagree about the mapping: a key twice or no text, or a tab between tokens."""
+    """Whether readers disagree about the mapping: a repeated or non-text key, or a tab between tokens."""
     if any(finding.code == "SK016" for finding in draft.findings):
         return True
     nested = (entry for parent in frontmatter.entries for entry in parent.value.entries)
@@ -126,10 +126,7 @@ def _moved(draft: SkillDraft, frontmatter: Frontmatter, unknown: list[YamlField]
 
 
 def metadata_pairs(frontmatter: Frontmatter) -> dict[str, str]:
-    """The metadata with all values as texts, and the fields that the standard does not know.
-
-    Where both have a key and differ, the field's gets a number behind its name.
-    """
+    """The metadata as texts, and unknown fields, which get a numbered key if theirs has another value there."""
     old = frontmatter.entry("metadata")
     pairs = {entry.key: value_text(entry.value) for entry in old.value.entries} if old else {}
     if old is not None and old.value.kind != "map" and value_text(old.value):
@@ -246,29 +243,29 @@ def _in_block_style(draft: SkillDraft, entry: YamlField) -> TextEdit:
 
 
 def is_rewritable(frontmatter: Frontmatter) -> bool:
-    """Whether each field has lines of its own, so that one can be replaced: no ``{…}`` around all."""
+    """Whether each field has lines of its own (no ``{…}`` around all), so that it can be replaced."""
     return all(entry.column == 1 for entry in frontmatter.entries)
 
 
 def field_text(entry: YamlField) -> str:
-    """A field of the standard as one text: tools between blanks, other lists with commas."""
+    """A field of the standard as one text: tools joined by blanks, other lists by commas."""
     if entry.key == "allowed-tools":
         return " ".join(tool_names(entry.value))
     return value_text(entry.value)
 
 
 def tool_names(value: YamlValue) -> list[str]:
-    """The tools that a value names, however it is written."""
+    """The tools that a value names, in any notation."""
     texts = [item.text for item in value.items] if value.kind == "list" else [value.text]
     return [name for text in texts for name in split(text)]
 
 
 def rewritten(draft: SkillDraft, entry: YamlField, text: str | None = None) -> TextEdit:
-    """The replacement of a field's lines by one quoted line."""
+    """The replacement of a field by one quoted line."""
     written = f"{entry.key}: {quoted(field_text(entry) if text is None else text)}\n"
     return draft.source.edit_lines(entry.line, entry.end_line, written)
 
 
 def without_angles(text: str) -> str:
-    """A text without the signs ``<`` and ``>``, blanks collapsed."""
+    """A text without ``<`` and ``>``, blanks collapsed."""
     return " ".join("".join(sign for sign in text if sign not in _ANGLES).split())

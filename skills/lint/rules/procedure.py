@@ -1,4 +1,4 @@
-"""The steps' form, numbers and references to each other: SK040, SK045, SK046."""
+"""SK040, SK045, SK046: the steps' form, numbers and references to each other."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ _REFERENCE = re.compile(
 
 
 def check(draft: SkillDraft) -> Iterable[Finding]:
-    """Running text, gaps in the numbers, references to steps that are not there."""
+    """Running text, gaps in the numbers, references to missing steps."""
     if draft.prose:
         yield Finding("SK040", draft.of("steps")[0].section.start_line)
     yield from _gaps(draft)
@@ -42,7 +42,6 @@ def _gaps(draft: SkillDraft) -> Iterator[Finding]:
 
 
 def _renumber(draft: SkillDraft, numbered: list[NumberedStep]) -> tuple[TextEdit, ...]:
-    """The right number for each step; none where they are written in words."""
     edits: list[TextEdit] = []
     right = 0
     for at, step in enumerate(numbered):

@@ -1,4 +1,4 @@
-"""SEC902, SEC909 and SEC910: words that are meant to take an agent over or to keep it quiet."""
+"""SEC902, SEC909 and SEC910: text that tries to take over or silence an agent."""
 
 import re
 from collections.abc import Iterator
@@ -116,7 +116,7 @@ _ROLE_ANCHORS = ("<", "[inst]", "[/inst]")
 
 
 def check(scan: ScannedText) -> Iterator[Finding]:
-    """SEC902 and SEC910 anywhere, code included: a model reads it too. SEC909 outside of code."""
+    """SEC902 and SEC910 anywhere, code included, since models read it too; SEC909 outside of code."""
     flat, lower = scan.flat, lower_keeping_length(scan.flat)
     for code, pattern, anchors in (
         ("SEC902", _OVERRIDE, _OVERRIDE_ANCHORS),
@@ -131,6 +131,5 @@ def check(scan: ScannedText) -> Iterator[Finding]:
 
 
 def _is_forbidden(flat: str, lower: str, place: int) -> bool:
-    """Whether the text says that what stands at a place must not be done."""
     before = flat[max(0, place - _FORBIDDEN_WITHIN) : place]
     return any(pattern.search(before) is not None for words, pattern in _FORBIDDABLE if lower.startswith(words, place))

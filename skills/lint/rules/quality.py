@@ -1,4 +1,4 @@
-"""SK060 to SK064: how well a skill will be found, and told from others."""
+"""SK060 to SK064: how well a skill is found and distinguished from others."""
 
 import re
 import unicodedata
@@ -32,7 +32,7 @@ _MOST_SAME_TRIGGERS = 3
 
 
 def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
-    """What makes agents miss the skill or take another one."""
+    """Reasons for agents to miss the skill or take another."""
     line = draft.description_line or 1
     if draft.model.description:
         yield from _description(draft, line)
@@ -74,7 +74,6 @@ def _stuffing(draft: SkillDraft, line: int) -> Iterator[Finding]:
 
 
 def _siblings(draft: SkillDraft, siblings: Iterable[SiblingSkill], line: int) -> Iterator[Finding]:
-    """SK062 once, for the skill that is most alike."""
     model = draft.model
     name = _key(model.name)
     words = frozenset(tokenize(model.description[:_LONGEST_SHOWN]))
@@ -94,7 +93,6 @@ def _siblings(draft: SkillDraft, siblings: Iterable[SiblingSkill], line: int) ->
 
 
 def _alike(words: frozenset[str], others: frozenset[str]) -> float:
-    """The share of their words that two texts have in common; 0 for one without words."""
     return len(words & others) / len(words | others) if words and others else 0.0
 
 

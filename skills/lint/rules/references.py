@@ -1,4 +1,4 @@
-"""REF001 to REF004: links of a skill against the files that lie beside it."""
+"""REF001 to REF004: links of a skill checked against the files beside it."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -27,18 +27,13 @@ _SKILL_FILES = frozenset({"SKILL.md", "skill.md"})
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A relative link: its target's span, the path that it names, the parts that stay inside."""
-
     span: Span
     path: str
     is_inside: bool
 
 
 def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
-    """Links that lead nowhere, outside or too deep, and files that nothing names.
-
-    Nothing is judged where the files are not known.
-    """
+    """Broken, outside or too deep links, and unused files; nothing if the files are not known."""
     files = context.files
     if files is None:
         return
@@ -71,7 +66,6 @@ def _links(scanned: ScannedText) -> Iterator[_Link]:
 
 
 def _resolve(target: str) -> tuple[str, bool]:
-    """The path that a link names within the skill's folder, and whether it stays there."""
     path = unquote(re.split(r"[#?]", target, maxsplit=1)[0]).replace("\\", "/")
     if path.startswith("/") or _SCHEME.match(path):
         return path, False
@@ -87,7 +81,6 @@ def _resolve(target: str) -> tuple[str, bool]:
 
 
 def _broken(scanned: ScannedText, link: _Link, paths: Mapping[str, str]) -> Finding:
-    """REF001, with the file that was probably meant where there is one."""
     by_name = [path for path in paths if path.rsplit("/", 1)[-1] == link.path.rsplit("/", 1)[-1]]
     folded = [path for path in paths if path.casefold() == link.path.casefold()]
     close = get_close_matches(link.path, paths, n=1, cutoff=_LIKENESS)
@@ -100,10 +93,6 @@ def _broken(scanned: ScannedText, link: _Link, paths: Mapping[str, str]) -> Find
 
 
 def _unused(scanned: ScannedText, files: Collection[str]) -> Iterator[Finding]:
-    """REF004 for each file that neither its path nor its name stands anywhere for.
-
-    A folder that is named stands for its files.
-    """
     text = unquote(scanned.text)
     # Whoever names a folder names the one at the top as well, so that no other is looked for.
     tops = {path.partition("/")[0] for path in files if "/" in path}

@@ -19,7 +19,7 @@ _LEAST_ENTROPY_HEX = 2.5
 
 
 def check(scan: ScannedText) -> Iterator[Finding]:
-    """SEC906 and SEC908 anywhere. What was found stands in no message."""
+    """SEC906 and SEC908 anywhere; messages never contain the match."""
     reported: set[int] = set()
     for secret in find_secrets(scan.text):
         if secret.start not in reported:
@@ -36,7 +36,6 @@ def _runs(text: str) -> Iterator[tuple[Span, int]]:
 
 
 def _wrapped(scan: ScannedText) -> Iterator[tuple[Span, int]]:
-    """Encoded data over several lines, as ``base64`` and mail programs write it."""
     lines = scan.draft.source.lines
     codes = [match["code"] if (match := _WRAPPED_LINE.fullmatch(line)) else "" for line in lines]
     for is_code, group in groupby(range(len(lines)), key=lambda at: bool(codes[at])):
@@ -47,7 +46,7 @@ def _wrapped(scan: ScannedText) -> Iterator[tuple[Span, int]]:
 
 
 def _is_encoded(text: str) -> bool:
-    """Whether a run of letters and digits is encoded data rather than a path or a line of signs."""
+    """Whether a run of characters is encoded data rather than a path or a ruler."""
     text = text.rstrip("=")
     if _HEX.fullmatch(text):
         return entropy(text) >= _LEAST_ENTROPY_HEX and any(sign.isdigit() for sign in text)

@@ -1,4 +1,4 @@
-"""SEC901 to SEC910: what could deceive the agent, the reader or the machine."""
+"""SEC901 to SEC910: text that could deceive the agent, the reader or the machine."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Title, description, sections, byte order mark, code blocks: SK001 to SK007, SK013, SK014, SK022."""
+"""SK001 to SK007, SK013, SK014, SK022: title, description, sections, byte order mark, code blocks."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ _QUOTED = re.compile(r"[>\s]*")
 
 
 def check(draft: SkillDraft) -> Iterable[Finding]:
-    """What is missing, doubled, empty or open."""
+    """Missing, repeated, empty or unclosed parts."""
     yield from _mark(draft)
     yield from _title(draft)
     yield from _missing(draft)
@@ -46,7 +46,7 @@ def _title(draft: SkillDraft) -> Iterator[Finding]:
 
 
 def _needs_prefix(draft: SkillDraft, title: DraftSection) -> bool:
-    """Whether the title has to say what the file is: the standard's ``name`` says it already."""
+    """Whether the title needs the prefix; the standard's ``name`` makes it superfluous."""
     return bool(title.section.title and not (draft.frontmatter and draft.frontmatter.text("name")))
 
 
@@ -56,7 +56,6 @@ def _first_line(draft: SkillDraft) -> int:
 
 
 def _title_fix(draft: SkillDraft) -> tuple[TextEdit, ...]:
-    """A first line ``SKILL: name`` lacks only its sign."""
     line = _first_line(draft)
     if not name_behind_prefix(draft.source.line(line)):
         return ()
@@ -96,7 +95,6 @@ def _missing(draft: SkillDraft) -> Iterator[Finding]:
 
 
 def _description_fix(draft: SkillDraft, title: DraftSection | None) -> tuple[TextEdit, ...]:
-    """Text below the title becomes the description by a heading before it."""
     paragraphs = [block for block in title.blocks if block.kind == "paragraph"] if title else []
     if not paragraphs or draft.of("description"):
         return ()
@@ -140,7 +138,7 @@ def _open_fences(draft: SkillDraft) -> Iterator[Finding]:
 
 
 def _close(draft: SkillDraft, start: int, end: int, fence: str) -> tuple[TextEdit, ...]:
-    """The closing line goes before the first known heading that the block swallowed, else last.
+    """Closes the block before the first known heading inside it, else at the end.
 
     A heading before another fence is quoted with it.
     """
@@ -163,7 +161,7 @@ LONGEST_NAME = 64
 
 
 def check_sizes(draft: SkillDraft) -> Iterable[Finding]:
-    """What is longer than the open standard or a context advises."""
+    """Sizes beyond what the open standard or a context advises."""
     model, first = draft.model, draft.outline.first_line
     lines = model.body.rstrip().count("\n") + 1
     if lines > MOST_LINES:

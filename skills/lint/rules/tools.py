@@ -1,4 +1,4 @@
-"""Tools: whether they are registered and allowed: SK043, SK044."""
+"""SK043, SK044: whether tools are registered and allowed."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ _MARKERS = "-*+ \t.)0123456789"
 
 
 def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
-    """Tools that are not registered, and steps that use what the skill does not allow."""
+    """Unregistered tools, and steps that use tools that the skill does not allow."""
     if context.known_tools is not None:
         yield from _unregistered(draft, context.known_tools)
     if draft.model.tools is not None:
@@ -46,7 +46,6 @@ def _unregistered(draft: SkillDraft, known_tools: Collection[str]) -> Iterator[F
 
 
 def _named_tools(draft: SkillDraft) -> Iterator[tuple[str, _Place]]:
-    """All tools that the file names, wherever it does."""
     yield from _with_places(draft.model.tools or (), _declared(draft), 1)
     for step in draft.model.steps:
         yield from _used(draft, step)
@@ -57,7 +56,7 @@ def _used(draft: SkillDraft, step: Step) -> Iterator[tuple[str, _Place]]:
 
 
 def _with_places(tools: Sequence[str], places: Iterable[tuple[str, _Place]], line: int) -> Iterator[tuple[str, _Place]]:
-    """The places of some tools among others, and of those that have none the line with column 0."""
+    """The places of some tools; column 0 of the line for those without."""
     missing = dict.fromkeys(tools)
     names = frozenset(tools)
     for tool, place in places:
@@ -68,7 +67,6 @@ def _with_places(tools: Sequence[str], places: Iterable[tuple[str, _Place]], lin
 
 
 def _declared(draft: SkillDraft) -> Iterator[tuple[str, _Place]]:
-    """The allowed tools where they are declared."""
     entry = draft.frontmatter.entry("allowed-tools") if draft.frontmatter else None
     if entry:
         value = entry.value
@@ -86,7 +84,6 @@ def _declared(draft: SkillDraft) -> Iterator[tuple[str, _Place]]:
 
 
 def _in_step(draft: SkillDraft, step: Step) -> Iterator[tuple[str, _Place]]:
-    """The tools of a step where its lines name them."""
     first = step.instruction.partition("\n")[0]
     lines = draft.source.lines[step.line - 1 : step.end_line]
     for number, line in outside_fences(lines):
