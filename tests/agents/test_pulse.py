@@ -28,13 +28,13 @@ async def test_who_watches_a_run_now_is_told_when_another_did_at_the_look(
     watching = Heartbeat(database, "here", asyncio.Lock())
     with ExitStack() as preparing, ExitStack() as driving:
 
-        async def going_on(*_: object) -> set[str]:
+        async def active_keys(*_: object) -> set[str]:
             # It was prepared while the database was asked.
             preparing.close()
             driving.enter_context(watching.watching("run", stop_driving))
             return set()
 
-        monkeypatch.setattr(driver, "_going_on", going_on)
+        monkeypatch.setattr(driver, "_active_keys", active_keys)
         preparing.enter_context(watching.watching("run", stop_preparing))
         await watching._look()
         await asyncio.gather(*watching._stopping)

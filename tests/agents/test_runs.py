@@ -495,7 +495,7 @@ async def test_log_is_not_written_after_the_end(services: MakeService, database:
     key = await there.start(principal, request)
     await until(here, key, "TEXT_MESSAGE_CONTENT")
     # As when the other process was taken for dead, but only slept.
-    assert await here._close(key, AgentexError(), if_lost=False)
+    assert await here._abort(key, AgentexError(), if_lost=False)
     closed = await logged(database, key)
     there._builder.models.built_in[0].model.say(" again", last=True)
     await asyncio.wait_for(there.drain(5), 10)

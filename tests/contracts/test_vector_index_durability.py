@@ -132,7 +132,7 @@ def test_folder_holds_no_half_made_shard_when_creation_is_killed(tmp_path):
     # Killed between creating the shard and moving it into place.
     code = (
         "import os, signal; from pathlib import Path;"
-        "from kb_service.vector_index.shard import Shard;"
+        "from kb_service.vector_index.edge_shard import Shard;"
         "Path.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
         f"Shard(Path({str(tmp_path)!r}) / 'vectors' / 'shard', {DIMENSION})"
     )

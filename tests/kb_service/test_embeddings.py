@@ -120,9 +120,9 @@ def test_threads_side_by_side_encode_as_one_does(minilm):
 def test_first_calls_may_come_from_many_threads_at_once(minilm):
     code = (
         "from core.settings import get_settings;"
-        "from kb_service.embeddings.minilm.encoder import open_minilm;"
-        "from kb_service.embeddings.minilm.backends import Backend;"
-        f"m = open_minilm(get_settings().cache_dir, Backend({minilm.backend.value!r}), 4);"
+        "from kb_service.embeddings.minilm.encoder import open_encoder;"
+        "from kb_service.embeddings.minilm.runtime import Backend;"
+        f"m = open_encoder(get_settings().cache_dir, Backend({minilm.backend.value!r}), 4);"
         "m.warm_up(); print('warm')"
     )
     for _ in range(5):
@@ -133,9 +133,9 @@ def test_first_calls_may_come_from_many_threads_at_once(minilm):
 def test_torch_is_not_imported_when_the_files_are_there(minilm):
     code = (
         "import sys; from core.settings import get_settings;"
-        "from kb_service.embeddings.minilm.encoder import open_minilm;"
-        "from kb_service.embeddings.minilm.backends import Backend;"
-        f"m = open_minilm(get_settings().cache_dir, Backend({minilm.backend.value!r}));"
+        "from kb_service.embeddings.minilm.encoder import open_encoder;"
+        "from kb_service.embeddings.minilm.runtime import Backend;"
+        f"m = open_encoder(get_settings().cache_dir, Backend({minilm.backend.value!r}));"
         "m.encode(['a']); print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -34,7 +34,7 @@ def test_packed_terms_are_the_tokens_of_each_sentence(text: str) -> None:
 
 
 def test_hash_is_the_same_in_every_process() -> None:
-    code = "from kb_service.text.terms import hashed; print(hashed('stem'), hashed('学习'))"
+    code = "from kb_service.text.tokenizer import hash_token; print(hash_token('stem'), hash_token('学习'))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.split() == [str(hash_token("stem")), str(hash_token("学习"))]
     assert (hash_token("stem"), hash_token("学习")) == (3738720285872729047, 2167836940646980768)
