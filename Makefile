@@ -19,12 +19,13 @@ test: setup-dev ## Run all tests, with real Redis and PostgreSQL where they can 
 	@scripts/setup_node.sh
 	@$(BIN)/python -m scripts.suite $(ARGS)
 
-check: setup-dev ## Format, lint, types, import contracts, lengths, migrations
+check: setup-dev ## Format, lint, types, import contracts, lengths, names, migrations
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/lengths.py
+	$(BIN)/python scripts/names.py
 	$(BIN)/python -m migrations.apply --check
 
 bench: setup-dev ## Run the benchmarks

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from core.settings import Settings
-from scripts import env_example, lengths, pin
+from scripts import env_example, lengths, names, pin
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("core", "kb_service", "skills", "ingestion", "agents", "api", "cli", "migrations")
@@ -203,4 +203,20 @@ def test_state_words_are_stable():
     assert json.loads(json.dumps([str(word) for word in words])) == [
         *("waiting", "starting", "ready", "done", "external"),
         *("restarting", "failing", "stopping", "stopped"),
+    ]
+
+
+def test_names_say_what_they_hold():
+    assert [*names.find_names(ROOT), *names.find_unused_permissions(ROOT)] == []
+
+
+def test_names_that_say_nothing_are_found(tmp_path: Path):
+    (tmp_path / "core").mkdir()
+    (tmp_path / "api").mkdir()
+    (tmp_path / "core" / "a.py").write_text("class Wanted:\n    pass\n\n\nclass Twin:\n    one = 1\n")
+    (tmp_path / "api" / "b.py").write_text("class Twin:\n    pass\n")
+    assert [line.partition(": ")[2] for line in names.find_names(tmp_path)] == [
+        "one says nothing; take the noun of what it holds",
+        "class Wanted does not say what it is",
+        "class Twin stands in api/b.py:1 too",
     ]

@@ -33,7 +33,7 @@ class _Thought:
 
 
 @dataclass
-class _Call:
+class _TranscriptCall:
     name: str
     started_ms: int
     message_id: str = ""
@@ -52,7 +52,7 @@ class Transcript:
 
     def __init__(self) -> None:
         self._messages: dict[str, AssistantMessage] = {}
-        self._trace: dict[str, _Thought | _Call] = {}
+        self._trace: dict[str, _Thought | _TranscriptCall] = {}
         self._skills: JsonValue = None
 
     @property
@@ -62,7 +62,7 @@ class Transcript:
     @property
     def asking(self) -> AssistantMessage | None:
         """The message of this run's newest call; its text may be empty."""
-        made = [entry.message_id for entry in self._trace.values() if isinstance(entry, _Call)]
+        made = [entry.message_id for entry in self._trace.values() if isinstance(entry, _TranscriptCall)]
         return AssistantMessage(made[-1], marks={}) if made and made[-1] else None
 
     def carry_over(self, earlier: "Transcript", *, is_told: bool) -> None:
@@ -72,10 +72,10 @@ class Transcript:
         """
         self._skills = earlier._skills
         for name, entry in earlier._trace.items():
-            is_waiting = isinstance(entry, _Call) and not entry.is_answered
+            is_waiting = isinstance(entry, _TranscriptCall) and not entry.is_answered
             if is_waiting or not is_told:
                 self._trace[name] = entry
-            if isinstance(entry, _Call):
+            if isinstance(entry, _TranscriptCall):
                 # The message belongs to the earlier run.
                 entry.message_id = ""
 
@@ -116,14 +116,14 @@ class Transcript:
         if event["type"] == "RUN_STARTED":
             # The time that a person took to answer doesn't count as a call's duration.
             for waiting in self._trace.values():
-                if isinstance(waiting, _Call) and not waiting.is_answered:
+                if isinstance(waiting, _TranscriptCall) and not waiting.is_answered:
                     waiting.started_ms = moment
         if event["type"] == "TOOL_CALL_START":
             message_id = as_text(event.get("parentMessageId"))
-            self._trace[call_id] = _Call(as_text(event["toolCallName"]), moment, message_id)
+            self._trace[call_id] = _TranscriptCall(as_text(event["toolCallName"]), moment, message_id)
             return
         call = self._trace.get(call_id)
-        if not isinstance(call, _Call):
+        if not isinstance(call, _TranscriptCall):
             return
         if event["type"] == "TOOL_CALL_ARGS":
             call.arguments.append(as_text(event["delta"]))
@@ -146,7 +146,7 @@ class Transcript:
         calls: list[JsonValue] = [
             {"tool": entry.name, "input": entry.input, "output": entry.output, "duration": entry.duration_ms}
             for entry in self._trace.values()
-            if isinstance(entry, _Call)
+            if isinstance(entry, _TranscriptCall)
         ]
         skills: dict[str, JsonValue] = {"skills": self._skills} if self._skills else {}
         return {"thinking": thinking, "tool_calls": calls, **skills}

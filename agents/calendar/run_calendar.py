@@ -24,7 +24,7 @@ class CalendarCommand:
     action: CommandAction
     event_id: str
     details: EventDetails
-    said: TimeInput
+    times: TimeInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class RunCalendar:
     async def _carry_out(self, work: UnitOfWork, command: CalendarCommand) -> CommandResult:
         if command.action == "create":
             row, span = await calendar_events.create(
-                work, self._owner_id, command.details, command.said, run_key=self._run_key
+                work, self._owner_id, command.details, command.times, run_key=self._run_key
             )
             return CommandResult(row.id, row.sequence, span)
         row = await calendar_events.get(work.session, self._owner_id, command.event_id)
         if command.action == "delete":
             await calendar_events.delete(work, row)
             return CommandResult(row.id, row.sequence)
-        span = await calendar_events.update(work, row, command.details, command.said)
+        span = await calendar_events.update(work, row, command.details, command.times)
         return CommandResult(row.id, row.sequence, span)
 
     async def list_events(self, between: TimeRange, *, limit: int) -> EventListing:

@@ -249,13 +249,13 @@ async def change_user(
     "/{user_id}", dependencies=[Manage], responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator, UserOwnsThings)
 )
 async def delete_user(
-    user_id: Text, fate: Annotated[DeletionMode, Depends(_deletion_mode)], principal: CurrentPrincipal, work: Writing
+    user_id: Text, mode: Annotated[DeletionMode, Depends(_deletion_mode)], principal: CurrentPrincipal, work: Writing
 ) -> Envelope[DeletedUser]:
     """Delete an account; the answer says what became of what it owned.
 
     Without `transfer_to` and `erase` an account that owns anything stays.
     """
-    result = await deletion.delete_account(work, principal, user_id, fate)
+    result = await deletion.delete_account(work, principal, user_id, mode)
     return Envelope(data=DeletedUser.of(result))
 
 

@@ -22,7 +22,7 @@ from kb_service.vector_index.engine_index import (
     DeleteDocumentsRequest,
     DeleteKnowledgeBaseRequest,
     DocumentsReply,
-    ModelRequest,
+    IndexRequest,
     PointsReply,
     PointsRequest,
     QueryReply,
@@ -37,7 +37,7 @@ from kb_service.vector_index.engine_index import (
     unpack_points,
     unpack_sparse,
 )
-from kb_service.vector_index.protocol import DocumentFilter, HybridHits
+from kb_service.vector_index.protocol import HybridHits, IndexDocumentFilter
 
 # Such a question is encoded in ten milliseconds; the index returns so many hits per leg in two.
 _ORDINARY_CHARACTERS = 500
@@ -51,7 +51,7 @@ RequestBody = (
     | UpsertRequest
     | DeleteDocumentsRequest
     | DeleteKnowledgeBaseRequest
-    | ModelRequest
+    | IndexRequest
     | PointsRequest
 )
 _Body = TypeVar("_Body", bound=RequestBody)
@@ -156,7 +156,7 @@ def _legs(resources: Resources, body: QueryRequest | SearchRequest, dense: NDArr
         dense=dense,
         sparse=unpack_sparse(body),
         depth=body.depth,
-        documents=DocumentFilter(body.only, body.hidden or ()),
+        documents=IndexDocumentFilter(body.only, body.hidden or ()),
     )
 
 
@@ -181,11 +181,11 @@ def _points(resources: Resources, body: PointsRequest) -> Generator[None, None, 
     return PointsReply(points=pack_points(body.model, points), offset=offset)
 
 
-def _documents(resources: Resources, body: ModelRequest) -> Generator[None, None, DocumentsReply]:
+def _documents(resources: Resources, body: IndexRequest) -> Generator[None, None, DocumentsReply]:
     return pack_documents((yield from resources.shard(body.model).documents()))
 
 
-def _flush(resources: Resources, body: ModelRequest) -> Generator[None, None, EmptyBody]:
+def _flush(resources: Resources, body: IndexRequest) -> Generator[None, None, EmptyBody]:
     yield
     resources.shard(body.model).flush()
     return EmptyBody()
@@ -219,6 +219,6 @@ _OPERATIONS = {
         DeleteKnowledgeBaseRequest, Target.WRITES_INDEX, _delete_knowledge_base, _never
     ),
     "points": _Operation(PointsRequest, Target.READS_INDEX, _points, _never),
-    "documents": _Operation(ModelRequest, Target.READS_INDEX, _documents, _never),
-    "flush": _Operation(ModelRequest, Target.READS_INDEX, _flush, _never),
+    "documents": _Operation(IndexRequest, Target.READS_INDEX, _documents, _never),
+    "flush": _Operation(IndexRequest, Target.READS_INDEX, _flush, _never),
 }

@@ -22,7 +22,7 @@ from kb_service.retrieval.visibility import (
     has_other_generation,
 )
 from kb_service.vector_index.bm25 import encode_query
-from kb_service.vector_index.protocol import NO_HITS, DocumentFilter, HitList, HybridHits, HybridQuery, IndexHit
+from kb_service.vector_index.protocol import NO_HITS, HitList, HybridHits, HybridQuery, IndexDocumentFilter, IndexHit
 
 PUSHED_DOCUMENTS = 1000
 """Document ids passed as a filter in one index query."""
@@ -128,7 +128,7 @@ class SpaceQuery:
         if self._with_dense and self._failure is not None:
             raise self._failure
         started = time.perf_counter()
-        legs = await self._query_index(depth, DocumentFilter(documents, self._hidden))
+        legs = await self._query_index(depth, IndexDocumentFilter(documents, self._hidden))
         self.stopwatch.add("index", started)
         return SpaceHits(best_windows(legs), len(legs.dense) >= depth, len(legs.sparse) >= depth)
 
@@ -141,7 +141,7 @@ class SpaceQuery:
             sparse = _best([*sparse, *hits.legs.sparse])
         return SpaceHits(HybridHits(dense, sparse), len(dense) >= DEPTH, len(sparse) >= DEPTH)
 
-    async def _query_index(self, depth: int, documents: DocumentFilter) -> HybridHits:
+    async def _query_index(self, depth: int, documents: IndexDocumentFilter) -> HybridHits:
         encoding_index = self.space.encoding_index
         if self._with_dense and self._dense is None and encoding_index is not None:
             query = HybridQuery(self._text, self._sparse, self._index_scopes, depth, documents)

@@ -61,14 +61,14 @@ _STORED_OR_DEFLATED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 @dataclass(frozen=True)
-class ArchiveLimits:
+class ArchiveReadLimits:
     """Limits of an archive, in bytes."""
 
     original_bytes: int
     unpacked_bytes: int
 
 
-def open_checked(file: BinaryIO, limits: ArchiveLimits) -> zipfile.ZipFile:
+def open_checked(file: BinaryIO, limits: ArchiveReadLimits) -> zipfile.ZipFile:
     """Open an archive whose directory keeps to the format and to the limits."""
     try:
         if _directory_bytes(file) > _MAX_DIRECTORY_BYTES:
@@ -105,7 +105,7 @@ def _directory_bytes(file: BinaryIO) -> int:
     return struct.unpack_from("<Q", record, 40)[0]
 
 
-def _check(members: Iterable[zipfile.ZipInfo], limits: ArchiveLimits) -> None:
+def _check(members: Iterable[zipfile.ZipInfo], limits: ArchiveReadLimits) -> None:
     names: set[str] = set()
     unpacked = packed = 0
     for member in members:
@@ -125,7 +125,7 @@ def _check(members: Iterable[zipfile.ZipInfo], limits: ArchiveLimits) -> None:
         raise InvalidArchive("it holds too much")
 
 
-def _limit_of(name: str, limits: ArchiveLimits) -> int:
+def _limit_of(name: str, limits: ArchiveReadLimits) -> int:
     if name.startswith("originals/"):
         return limits.original_bytes
     return _MAX_PART_BYTES[name.rpartition("/")[2]]
@@ -153,7 +153,7 @@ class ArchiveReader:
             checked when they are read.
     """
 
-    def __init__(self, file: BinaryIO, limits: ArchiveLimits) -> None:
+    def __init__(self, file: BinaryIO, limits: ArchiveReadLimits) -> None:
         self._zip = open_checked(file, limits)
         self._sizes = {member.filename: member.file_size for member in self._zip.infolist()}
         self.manifest = self._read_manifest()
@@ -310,9 +310,11 @@ class ArchiveReader:
         return content
 
 
-def archive_limits(settings: AppSettings) -> ArchiveLimits:
+def archive_limits(settings: AppSettings) -> ArchiveReadLimits:
     """The archive limits of this server."""
-    return ArchiveLimits(original_bytes=settings.max_upload_bytes, unpacked_bytes=_UNPACKED * settings.max_import_bytes)
+    return ArchiveReadLimits(
+        original_bytes=settings.max_upload_bytes, unpacked_bytes=_UNPACKED * settings.max_import_bytes
+    )
 
 
 def _check_name(name: str) -> None:

@@ -51,9 +51,9 @@ from kb_service.vector_index.protocol import (
     ALL_DOCUMENTS,
     NO_HITS,
     ChunkPoint,
-    DocumentFilter,
     HitList,
     HybridHits,
+    IndexDocumentFilter,
     IndexedDocument,
     SparseVector,
     check_points,
@@ -110,7 +110,7 @@ class Shard:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        documents: DocumentFilter = ALL_DOCUMENTS,
+        documents: IndexDocumentFilter = ALL_DOCUMENTS,
     ) -> HybridHits:
         check_query(dense, sparse, self.dimension)
         if documents.only is not None and not documents.only:

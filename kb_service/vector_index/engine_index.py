@@ -19,11 +19,11 @@ from kb_service.vector_index.protocol import (
     ALL_DOCUMENTS,
     NO_TERMS,
     ChunkPoint,
-    DocumentFilter,
     HitList,
     HybridAnswer,
     HybridHits,
     HybridQuery,
+    IndexDocumentFilter,
     IndexedDocument,
     SparseVector,
     check_points,
@@ -59,7 +59,7 @@ class EngineVectorIndex:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        documents: DocumentFilter = ALL_DOCUMENTS,
+        documents: IndexDocumentFilter = ALL_DOCUMENTS,
     ) -> HybridHits:
         check_query(dense, sparse, self._dimension)
         if not kb_ids:
@@ -122,7 +122,7 @@ class EngineVectorIndex:
                 return points
 
     async def documents(self) -> list[IndexedDocument]:
-        request = ModelRequest(model=self._model)
+        request = IndexRequest(model=self._model)
         return unpack_documents(
             await self._engine.call("documents", request, DocumentsReply, timeout_seconds=INGEST_SECONDS)
         )
@@ -261,7 +261,7 @@ class PointsReply(WireMessage):
     offset: str | None
 
 
-class ModelRequest(WireMessage):
+class IndexRequest(WireMessage):
     """An operation on a model's index without further arguments."""
 
     model: str

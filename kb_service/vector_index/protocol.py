@@ -119,7 +119,7 @@ NO_TERMS = SparseVector((), ())
 
 
 @dataclass(frozen=True)
-class DocumentFilter:
+class IndexDocumentFilter:
     """The documents that a query covers.
 
     Args:
@@ -131,7 +131,7 @@ class DocumentFilter:
     hidden: Sequence[str] = ()
 
 
-ALL_DOCUMENTS = DocumentFilter()
+ALL_DOCUMENTS = IndexDocumentFilter()
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class HybridQuery:
     sparse: SparseVector
     kb_ids: Sequence[str]
     depth: int
-    documents: DocumentFilter = ALL_DOCUMENTS
+    documents: IndexDocumentFilter = ALL_DOCUMENTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +193,7 @@ class VectorIndex(Protocol):
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        documents: DocumentFilter = ALL_DOCUMENTS,
+        documents: IndexDocumentFilter = ALL_DOCUMENTS,
     ) -> HybridHits:
         """The ``depth`` best of each leg among these knowledge bases, in one round trip.
 

@@ -20,9 +20,9 @@ from kb_service.vector_index.protocol import (
     ALL_DOCUMENTS,
     NO_HITS,
     ChunkPoint,
-    DocumentFilter,
     HitList,
     HybridHits,
+    IndexDocumentFilter,
     IndexedDocument,
     SparseVector,
     check_points,
@@ -70,7 +70,7 @@ class QdrantVectorIndex:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        documents: DocumentFilter = ALL_DOCUMENTS,
+        documents: IndexDocumentFilter = ALL_DOCUMENTS,
     ) -> HybridHits:
         check_query(dense, sparse, self._dimension)
         requests = _requests(_Scope(kb_ids, documents), dense, sparse, depth)
@@ -184,7 +184,7 @@ def _translate_errors() -> Generator[None]:
 @dataclass(frozen=True)
 class _Scope:
     kb_ids: Sequence[str]
-    documents: DocumentFilter
+    documents: IndexDocumentFilter
 
     @property
     def is_empty(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from skills.parser import outline
-from skills.parser.outline import DraftSection, MarkdownBlock
+from skills.parser.outline import DraftSection, OutlineBlock
 from skills.parser.source import SkillSource
 from skills.parser.text_blocks import says_nothing
 from skills.schema import Example
@@ -39,7 +39,7 @@ def _title(heading: str) -> str | None:
     return (heading[number.end() :].strip() if number else heading) or None
 
 
-def _example(title: str | None, blocks: Sequence[MarkdownBlock], source: SkillSource) -> Iterator[Example]:
+def _example(title: str | None, blocks: Sequence[OutlineBlock], source: SkillSource) -> Iterator[Example]:
     text = outline.raw_lines(source, blocks[0].start, blocks[-1].end) if blocks else ""
     if not text.strip() or says_nothing(text):
         return

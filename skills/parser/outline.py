@@ -19,7 +19,7 @@ _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
-class MarkdownBlock:
+class OutlineBlock:
     """A top-level block: its lines from 1 without trailing blank ones, tokens with nested ones, and raw text.
 
     ``kind`` is ``heading``, ``paragraph``, ``bullet_list``, ``ordered_list``, ``fence``, ``code_block``, ``table``,
@@ -40,7 +40,7 @@ class BodyOutline:
 
     first_line: int
     tokens: list[Token]
-    blocks: tuple[MarkdownBlock, ...]
+    blocks: tuple[OutlineBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class DraftSection:
     """A top-level section with its blocks."""
 
     section: Section
-    heading: MarkdownBlock
-    blocks: Sequence[MarkdownBlock]
+    heading: OutlineBlock
+    blocks: Sequence[OutlineBlock]
 
     @property
     def key(self) -> str | None:
@@ -73,7 +73,7 @@ def read(source: SkillSource, first_line: int) -> BodyOutline:
     return BodyOutline(first_line, tokens, tuple(_blocks(tokens, source, first_line)))
 
 
-def _blocks(tokens: list[Token], source: SkillSource, first_line: int) -> Iterator[MarkdownBlock]:
+def _blocks(tokens: list[Token], source: SkillSource, first_line: int) -> Iterator[OutlineBlock]:
     at = 0
     while at < len(tokens):
         token = tokens[at]
@@ -86,13 +86,13 @@ def _blocks(tokens: list[Token], source: SkillSource, first_line: int) -> Iterat
         at = end
 
 
-def _block(tokens: list[Token], source: SkillSource, first_line: int) -> MarkdownBlock:
+def _block(tokens: list[Token], source: SkillSource, first_line: int) -> OutlineBlock:
     token = tokens[0]
     kind = token.type.removesuffix("_open")
     start, end = line_span(token, source, first_line)
     text = tokens[1].content if kind in {"heading", "paragraph"} else token.content
     level = int(token.tag[1]) if kind == "heading" else 0
-    return MarkdownBlock(kind, start, end, tokens, text, level)
+    return OutlineBlock(kind, start, end, tokens, text, level)
 
 
 def line_span(token: Token, source: SkillSource, first_line: int) -> tuple[int, int]:
@@ -104,7 +104,7 @@ def line_span(token: Token, source: SkillSource, first_line: int) -> tuple[int, 
     return start, end
 
 
-def list_items_of(block: MarkdownBlock, source: SkillSource, first_line: int) -> Iterator[ListItem]:
+def list_items_of(block: OutlineBlock, source: SkillSource, first_line: int) -> Iterator[ListItem]:
     """The items of a list, without those of nested lists."""
     start = 0
     for at, token in enumerate(block.tokens):

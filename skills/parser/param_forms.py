@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from skills.diagnostics import Finding
 from skills.parser import outline, param_types
 from skills.parser.headings import canonical
-from skills.parser.outline import ListItem, MarkdownBlock
+from skills.parser.outline import ListItem, OutlineBlock
 from skills.parser.source import SkillSource
 from skills.parser.text_blocks import NAME
 
@@ -90,7 +90,7 @@ class WrittenParam:
         return None if not text or param_types.is_null(text) else text
 
 
-def read_table(block: MarkdownBlock, source: SkillSource, findings: list[Finding]) -> Iterator[WrittenParam]:
+def read_table(block: OutlineBlock, source: SkillSource, findings: list[Finding]) -> Iterator[WrittenParam]:
     """The parameters of a table; none and SK031 if no column names them."""
     head = [_column(text) for _, text in cells(source.line(block.start))]
     if "name" not in head:

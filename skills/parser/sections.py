@@ -9,7 +9,7 @@ from itertools import pairwise
 from skills.diagnostics import Finding
 from skills.parser import headings
 from skills.parser.headings import HeadingMatch, usual_heading
-from skills.parser.outline import BodyOutline, DraftSection, MarkdownBlock
+from skills.parser.outline import BodyOutline, DraftSection, OutlineBlock
 from skills.parser.source import SkillSource
 from skills.schema import Section, TextEdit
 
@@ -143,7 +143,7 @@ def _note(
         findings.append(Finding("SK021", line, facts=facts))
 
 
-def rename(heading: MarkdownBlock, source: SkillSource, title: str) -> tuple[TextEdit, ...]:
+def rename(heading: OutlineBlock, source: SkillSource, title: str) -> tuple[TextEdit, ...]:
     """The fix that renames a heading; none if it spans several lines oddly."""
     line = source.line(heading.start)
     at = line.find(heading.text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from skills.parser import outline
-from skills.parser.outline import BodyOutline, DraftSection, MarkdownBlock
+from skills.parser.outline import BodyOutline, DraftSection, OutlineBlock
 from skills.parser.source import SkillSource
 from skills.parser.text_blocks import list_items
 from skills.schema import Step
@@ -116,7 +116,7 @@ def _section_parts(section: DraftSection, source: SkillSource, body: BodyOutline
     return [_StepText(None, outline.raw_lines(source, start, end), start, end)], True
 
 
-def _from_headings(blocks: Sequence[MarkdownBlock], source: SkillSource) -> Iterator[_StepText]:
+def _from_headings(blocks: Sequence[OutlineBlock], source: SkillSource) -> Iterator[_StepText]:
     heads = [at for at, block in enumerate(blocks) if block.level == 3]
     for at, following in pairwise([*heads, len(blocks)]):
         head, below = blocks[at], blocks[at + 1 : following]
@@ -128,7 +128,7 @@ def _from_headings(blocks: Sequence[MarkdownBlock], source: SkillSource) -> Iter
         yield _StepText(title, text, head.start, end, number)
 
 
-def _heading(head: MarkdownBlock, source: SkillSource) -> tuple[str | None, tuple[int, int, int]]:
+def _heading(head: OutlineBlock, source: SkillSource) -> tuple[str | None, tuple[int, int, int]]:
     match = _HEADING.match(head.text)
     if match is None:
         return head.text.strip() or None, (0, 0, 0)
@@ -148,7 +148,7 @@ def to_number(text: str) -> int:
     return 10 * _HAN_DIGITS.get(tens, 1) + _HAN_DIGITS.get(ones, 0)
 
 
-def _from_lists(blocks: Sequence[MarkdownBlock], kind: str, source: SkillSource, body: BodyOutline) -> list[_StepText]:
+def _from_lists(blocks: Sequence[OutlineBlock], kind: str, source: SkillSource, body: BodyOutline) -> list[_StepText]:
     """One part per item of all lists of a kind; text between items belongs to the one before."""
     parts: list[_StepText] = []
     for block in blocks:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from skills.parser import outline
 from skills.parser.headings import HAN
-from skills.parser.outline import BodyOutline, DraftSection, MarkdownBlock
+from skills.parser.outline import BodyOutline, DraftSection, OutlineBlock
 from skills.parser.source import SkillSource
 
 NAME = re.compile(r"[A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff.-]{0,63}")
@@ -23,12 +23,12 @@ def says_nothing(text: str) -> bool:
     return len(text) < 16 and bool(_NOTHING.fullmatch(text.strip()))
 
 
-def list_items(block: MarkdownBlock, source: SkillSource, body: BodyOutline) -> Iterator[outline.ListItem]:
+def list_items(block: OutlineBlock, source: SkillSource, body: BodyOutline) -> Iterator[outline.ListItem]:
     """The items of a list block."""
     return outline.list_items_of(block, source, body.first_line)
 
 
-def is_list(block: MarkdownBlock) -> bool:
+def is_list(block: OutlineBlock) -> bool:
     """Whether a block is a list."""
     return block.kind in _LISTS
 
@@ -45,7 +45,7 @@ def read_texts(sections: Sequence[DraftSection], source: SkillSource, body: Body
     return tuple(text for text in texts if text and not says_nothing(text))
 
 
-def _is_comment(block: MarkdownBlock) -> bool:
+def _is_comment(block: OutlineBlock) -> bool:
     return block.kind == "html_block" and block.text.lstrip().startswith("<!--")
 
 

@@ -22,8 +22,8 @@ from kb_service.vector_index.factory import open_vector_index
 from kb_service.vector_index.protocol import (
     NO_HITS,
     ChunkPoint,
-    DocumentFilter,
     HybridHits,
+    IndexDocumentFilter,
     IndexedDocument,
     SparseVector,
     VectorIndex,
@@ -120,7 +120,7 @@ async def ask(index: VectorIndex, *kb_ids: str, text: str = "common", **options)
         dense=options.get("dense", direction(0)),
         sparse=encode_query(text),
         depth=options.get("depth", 100),
-        documents=DocumentFilter(options.get("only"), options.get("hidden", ())),
+        documents=IndexDocumentFilter(options.get("only"), options.get("hidden", ())),
     )
 
 

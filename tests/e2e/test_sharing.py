@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.command import Options, open_client, open_output
-from cli.commands.kb.share import ShareList, _changed, change
+from cli.commands.kb.share import ShareListRecord, _changed, change
 from cli.main import build
 from core.errors.auth import KnowledgeBaseNotFound, OwnerOnly, ReadOnly
 from core.errors.conflicts import Conflict
@@ -251,7 +251,7 @@ async def test_terminal_keeps_what_others_shared_since_it_looked(
     path = f"/api/v1/knowledge-bases/{user.create_kb()}/shares"
     options = Options(json_only=True, language=None, url=None)
     async with open_client(options, open_output(options)) as client:
-        looked = client.read(ShareList, await client.call("GET", path))
+        looked = client.read(ShareListRecord, await client.call("GET", path))
         for subject in (("role", "developer"), ("username", other.name)):
             # Both go by the same look.
             wanted = partial(_changed, chosen=[subject], access="read")

@@ -20,7 +20,7 @@ from numpy.lib import format as npy
 from core.errors.requests import InvalidArchive
 from kb_service.transfer import arrays
 from kb_service.transfer.archive_format import DocumentContent, PointEntry
-from kb_service.transfer.archive_reader import ArchiveLimits, ArchiveReader
+from kb_service.transfer.archive_reader import ArchiveReader, ArchiveReadLimits
 from kb_service.transfer.arrays import NumberedPoint
 from kb_service.vector_index.protocol import SparseVector
 from tests.fixtures.portable import Parts, packed, unpacked
@@ -28,7 +28,7 @@ from tests.fixtures.portable import Parts, packed, unpacked
 pytestmark = pytest.mark.anyio
 
 DIMENSION = 4
-LIMITS = ArchiveLimits(original_bytes=1000, unpacked_bytes=100_000)
+LIMITS = ArchiveReadLimits(original_bytes=1000, unpacked_bytes=100_000)
 ORIGINAL = b"# A\n\nA zebra sleeps."
 SHARD = "shards/000000"
 Change = Callable[[Parts], Parts]
@@ -97,7 +97,7 @@ def sample() -> Parts:
     }
 
 
-def opened(content: bytes, limits: ArchiveLimits = LIMITS) -> ArchiveReader:
+def opened(content: bytes, limits: ArchiveReadLimits = LIMITS) -> ArchiveReader:
     return ArchiveReader(io.BytesIO(content), limits)
 
 
@@ -289,10 +289,10 @@ async def test_pickled_array_is_never_unpickled(tmp_path: Path):
 def test_limits_of_size_hold():
     content = packed(sample())
     total = sum(map(len, sample().values()))
-    opened(content, ArchiveLimits(original_bytes=len(ORIGINAL), unpacked_bytes=total))
+    opened(content, ArchiveReadLimits(original_bytes=len(ORIGINAL), unpacked_bytes=total))
     for limits in (
-        ArchiveLimits(len(ORIGINAL) - 1, total),
-        ArchiveLimits(len(ORIGINAL), total - 1),
+        ArchiveReadLimits(len(ORIGINAL) - 1, total),
+        ArchiveReadLimits(len(ORIGINAL), total - 1),
     ):
         with pytest.raises(InvalidArchive):
             opened(content, limits)
@@ -301,7 +301,7 @@ def test_limits_of_size_hold():
 def test_zip_bomb_is_refused_before_it_is_unpacked():
     bomb = packed({**sample(), f"{SHARD}/chunks.jsonl": bytes(100 * 2**20)})
     assert len(bomb) < 200_000
-    wide = ArchiveLimits(original_bytes=2**30, unpacked_bytes=2**40)
+    wide = ArchiveReadLimits(original_bytes=2**30, unpacked_bytes=2**40)
     with pytest.raises(InvalidArchive) as error:
         opened(bomb, wide)
     assert "too much" in str(error.value.details["error"])

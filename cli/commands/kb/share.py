@@ -64,7 +64,7 @@ class VersionedList(Record):
     version: str | None = None
 
 
-class ShareList(VersionedList):
+class ShareListRecord(VersionedList):
     """With whom something is shared."""
 
     items: list[_ShareRecord]
@@ -105,20 +105,22 @@ def access_of(*, write: bool, remove: bool) -> str | None:
     return None if remove else "write" if write else "read"
 
 
-async def share_with(client: ApiClient, path: str, chosen: list[tuple[str, str]], access: str | None) -> ShareList:
+async def share_with(
+    client: ApiClient, path: str, chosen: list[tuple[str, str]], access: str | None
+) -> ShareListRecord:
     """Add subjects to a list of shares, or remove them, and return the new list.
 
     Args:
         chosen: the fields that name them, and their names; none changes nothing.
         access: None removes them.
     """
-    shares = client.read(ShareList, await client.call("GET", path))
+    shares = client.read(ShareListRecord, await client.call("GET", path))
     if not chosen:
         return shares
     return await change(client, path, shares, lambda now: _changed(now, chosen, access))
 
 
-def show_shares(output: Output, shares: ShareList, nobody: Message, name: str) -> None:
+def show_shares(output: Output, shares: ShareListRecord, nobody: Message, name: str) -> None:
     """Print the shares of an object, or the message ``nobody`` with its ``name``."""
     output.emit(shares.to_json())
     if not shares.items:
@@ -150,7 +152,7 @@ async def change(client: ApiClient, path: str, present: V, changed: Callable[[V]
         present = client.read(shape, await client.call("GET", path))
 
 
-def _changed(shares: ShareList, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
+def _changed(shares: ShareListRecord, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
     """The list with those chosen at this access, or without them."""
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}

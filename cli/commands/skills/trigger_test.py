@@ -24,19 +24,19 @@ QueriesArgument = Annotated[
 ]
 
 
-class TriggerQuery(BaseModel):
+class TriggerQueryRecord(BaseModel):
     """A request, and whether it should choose the skill."""
 
     query: str
     should_trigger: bool
 
 
-_FILE = TypeAdapter[list[TriggerQuery] | dict[str, list[TriggerQuery]]](
-    list[TriggerQuery] | dict[str, list[TriggerQuery]]
+_FILE = TypeAdapter[list[TriggerQueryRecord] | dict[str, list[TriggerQueryRecord]]](
+    list[TriggerQueryRecord] | dict[str, list[TriggerQueryRecord]]
 )
 
 
-def read_queries(file: Path) -> list[TriggerQuery]:
+def read_queries(file: Path) -> list[TriggerQueryRecord]:
     """The requests of a file."""
     try:
         read = _FILE.validate_python(json.loads(file.read_text("utf-8")))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from skills.diagnostics import Finding
 from skills.parser import headings
 from skills.parser.draft import SkillDraft
-from skills.parser.outline import DraftSection, MarkdownBlock
+from skills.parser.outline import DraftSection, OutlineBlock
 from skills.parser.sections import name_behind_prefix
 from skills.schema import SkillFormat, TextEdit
 
@@ -69,7 +69,7 @@ def _prefix(draft: SkillDraft, title: DraftSection) -> tuple[TextEdit, ...]:
     return (draft.source.edit(title.section.start_line, place + 1, 0, "SKILL: "),)
 
 
-def _demote(draft: SkillDraft, heading: MarkdownBlock) -> tuple[TextEdit, ...]:
+def _demote(draft: SkillDraft, heading: OutlineBlock) -> tuple[TextEdit, ...]:
     place = draft.source.line(heading.start).find("#")
     if heading.tokens[0].markup != "#" or place < 0:
         return ()
@@ -112,7 +112,7 @@ def _empty(draft: SkillDraft) -> Iterator[Finding]:
             yield Finding("SK022", section.start_line, end_line=section.end_line, facts=facts, edits=(edit,))
 
 
-def _says_nothing(block: MarkdownBlock) -> bool:
+def _says_nothing(block: OutlineBlock) -> bool:
     return block.kind == "hr" or (block.kind == "html_block" and _is_comment(block.text))
 
 
