@@ -51,7 +51,10 @@ class UploadOptions:
 
 @dataclass(frozen=True)
 class UploadFile:
-    """A received file that is not checked yet; ``metadata`` is JSON, ``file`` is seekable and read on a thread."""
+    """A received file that is not checked yet; ``metadata`` is JSON, ``file`` is seekable and read on a thread.
+
+    ``is_cut``: bytes beyond the limit were dropped.
+    """
 
     name: str
     size: int
@@ -59,6 +62,7 @@ class UploadFile:
     blocks: Callable[[], AsyncGenerator[bytes]]
     on_conflict: str
     metadata: str | None
+    is_cut: bool = False
 
     @property
     def is_small(self) -> bool:
@@ -149,7 +153,7 @@ class UploadService:
             return error
 
     async def _check(self, target: UploadTarget, file: UploadFile) -> _CheckedUpload:
-        if file.size > target.max_bytes:
+        if file.is_cut:
             raise FileTooLarge(max_bytes=target.max_bytes)
         options = UploadOptions.parse(file.on_conflict, file.metadata)
         name = clean_name(file.name)

@@ -183,7 +183,7 @@ async def upload_documents(
     language = request.headers.get("accept-language", "")
 
     async def upload(batch: Sequence[FormFile]) -> None:
-        files = [received_file(sent.file, sent.fields, on_conflict) for sent in batch]
+        files = [received_file(sent.file, sent.fields, on_conflict, is_cut=sent.is_too_large) for sent in batch]
         for file, result in zip(files, await service.upload(target, files), strict=True):
             item = BatchItem(name=file.name, document=None, error=None)
             if isinstance(result, AgentexError):

@@ -46,7 +46,9 @@ def upload_service(context: AppContext) -> UploadService:
     )
 
 
-def received_file(file: UploadFile, fields: Mapping[str, str], default: OnConflict) -> ReceivedFile:
+def received_file(
+    file: UploadFile, fields: Mapping[str, str], default: OnConflict, *, is_cut: bool = False
+) -> ReceivedFile:
     """A spooled file with its fields; ``default`` is for name conflicts, if the form doesn't say."""
     return ReceivedFile(
         name=file.filename or "",
@@ -55,6 +57,7 @@ def received_file(file: UploadFile, fields: Mapping[str, str], default: OnConfli
         blocks=partial(read_blocks, file),
         on_conflict=fields.get("on_conflict", default),
         metadata=fields.get("metadata"),
+        is_cut=is_cut,
     )
 
 
