@@ -37,13 +37,14 @@ _LONGEST_PATH = 200
 _INTEGERS = range(-(2**63), 2**64)
 # Bound of the search for the faulty field; the body is rejected anyway.
 _MOST_LOOKED_AT = 100_000
-_SNAKE_KEYS = {
+SNAKE_KEYS = {
     "thread_id": "threadId",
     "run_id": "runId",
     "parent_run_id": "parentRunId",
     "protocol_version": "protocolVersion",
     "forwarded_props": "forwardedProps",
 }
+"""Keys of a run's body in snake_case, and the protocol's spelling of them."""
 
 
 def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str(uuid4())) -> RunRequest:
@@ -55,7 +56,7 @@ def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str
     if not isinstance(body, dict):
         raise InvalidRunInput(field="body", error="must be a JSON object")
     _refuse_unstorable(body)
-    is_snake = not _SNAKE_KEYS.keys().isdisjoint(body) and "threadId" not in body
+    is_snake = not SNAKE_KEYS.keys().isdisjoint(body) and "threadId" not in body
     fields = _camel_keys(body)
     _check_length("messages", fields.get("messages"), MOST_MESSAGES)
     fields = upgrade_message_parts(fields)
@@ -113,7 +114,7 @@ def _check_id(field: str, value: str) -> None:
 def _camel_keys(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     fields: dict[str, JsonValue] = {}
     for key, value in body.items():
-        name = _SNAKE_KEYS.get(key, key)
+        name = SNAKE_KEYS.get(key, key)
         if name in fields and fields[name] != value:
             raise InvalidRunInput(field=name, error="was given twice with different values")
         fields[name] = value

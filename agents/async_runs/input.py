@@ -7,7 +7,7 @@ from enum import Enum
 
 from pydantic import JsonValue
 
-from agents.agui.decoder import read_run_request
+from agents.agui.decoder import SNAKE_KEYS, read_run_request
 from agents.run_request import ImageRef, RunRequest
 from agents.strategies import STRATEGIES
 from core.errors.requests import InvalidRunInput, MalformedJson, RejectedRunInput
@@ -22,13 +22,6 @@ _LONGEST_TEXT = 10_000
 _LONGEST_DETAIL = 100
 _PROPS = frozenset({"agent_type", "client_time"})
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_SNAKE_KEYS = {
-    "thread_id": "threadId",
-    "run_id": "runId",
-    "parent_run_id": "parentRunId",
-    "protocol_version": "protocolVersion",
-    "forwarded_props": "forwardedProps",
-}
 _TAKEN = (
     "threadId", "runId", "parentRunId", "protocolVersion", "tools", "context", "forwardedProps",
     "resume",
@@ -127,7 +120,7 @@ def _parsed(body: bytes) -> dict[str, JsonValue]:
 def _camel_keys(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
     fields: dict[str, JsonValue] = {}
     for key, value in body.items():
-        name = _SNAKE_KEYS.get(key, key)
+        name = SNAKE_KEYS.get(key, key)
         if name in fields and fields[name] != value:
             raise invalid(name, "was given twice with different values")
         fields[name] = value
