@@ -30,8 +30,8 @@ from core.errors.conflicts import LastAdministrator, UserOwnsThings
 from core.errors.requests import InvalidRequest
 from kb_service.models import Attachment, Document, Evaluation, KnowledgeBase, RetrievalRecord, Transfer
 from migrations.tables import all_tables
-from tests.fixtures.database import statements_of
-from tests.fixtures.skill_rows import add_skill
+from tests.fixtures.database.databases import statements_of
+from tests.fixtures.skills.skill_rows import add_skill
 
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)

@@ -36,7 +36,7 @@ from core.errors.server import ObjectStoreUnavailable
 from core.security.signed_urls import UrlSigner
 from kb_service.models import Attachment
 from kb_service.object_storage.local import LocalObjectStore
-from tests.agents.run_parts import register
+from tests.agents.runs.helpers import register
 
 pytestmark = pytest.mark.anyio
 KINDS = ("PNG", "JPEG", "WEBP", "GIF")

@@ -13,8 +13,8 @@ from core.db.database import Database
 from core.errors.conflicts import ModelNameTaken
 from core.outbound.guard import OutboundGuard
 from core.security.vault import Vault
-from tests.agents.run_parts import register
-from tests.fixtures.client import unique
+from tests.agents.runs.helpers import register
+from tests.fixtures.http.client import unique
 
 pytestmark = pytest.mark.anyio
 DRAFT = ModelDraft("m", "gpt-4o", base_url="https://1.1.1.1/v1")

@@ -9,8 +9,8 @@ from core.audit.models import AuditEntry
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
-from tests.agents.run_parts import register
-from tests.fixtures.database import one_database
+from tests.agents.runs.helpers import register
+from tests.fixtures.database.databases import one_database
 
 pytestmark = pytest.mark.anyio
 

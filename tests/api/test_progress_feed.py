@@ -17,7 +17,7 @@ from kb_service.documents import queries as document_queries
 from kb_service.documents.permissions import mark_narrowed
 from kb_service.models import Document
 from kb_service.visibility import UserViewer
-from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
+from tests.fixtures.database.rows import add_document, add_knowledge_base, add_user
 
 pytestmark = pytest.mark.anyio
 MANY = 1200

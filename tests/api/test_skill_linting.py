@@ -12,9 +12,9 @@ from skills.lint.context import LintContext
 from skills.schema import SkillReport
 from skills.store import access as skill_access
 from skills.store.linting import SkillLinter, read_linted
-from tests.fixtures.bare_rows import add_user
-from tests.fixtures.database import one_database
-from tests.fixtures.skill_rows import add_skill
+from tests.fixtures.database.databases import one_database
+from tests.fixtures.database.rows import add_user
+from tests.fixtures.skills.skill_rows import add_skill
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from tests.fixtures.bare_rows import add_user
+from tests.fixtures.database.rows import add_user
 
 pytestmark = [
     pytest.mark.anyio,

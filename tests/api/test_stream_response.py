@@ -6,7 +6,7 @@ import pytest
 
 from api.streaming import response as event_stream
 from api.streaming.response import EventStream
-from tests.fixtures.connection import Connection
+from tests.fixtures.http.asgi_connection import Connection
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 
 from cli.main import build
 from core.settings import get_settings
-from tests.fixtures.contract_server import API_KEY, Contract, contract_server
-from tests.fixtures.environment import forget_settings
+from tests.fixtures.paths import ROOT
+from tests.fixtures.product.environment import forget_settings
+from tests.fixtures.servers.contract_server import API_KEY, Contract, contract_server
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,11 @@ def run_here(*arguments: str, stdin: str = "") -> Said:
 def process() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts the command line as a process of its own, ended with the test."""
     started: list[subprocess.Popen[str]] = []
-    root = str(Path(__file__).resolve().parents[2])
 
     def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
         child = subprocess.Popen(
             [sys.executable, "-m", "cli.main", *arguments],
-            env={**os.environ, "PYTHONPATH": root},
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
             **{
                 "stdin": subprocess.DEVNULL,
                 "stdout": subprocess.PIPE,

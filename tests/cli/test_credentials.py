@@ -7,8 +7,8 @@ import pytest
 
 from cli.client.credentials import CredentialStore, Login
 from tests.cli.conftest import Agentex
-from tests.fixtures.contract_server import API_KEY
-from tests.fixtures.processes import wait_until
+from tests.fixtures.product.processes import wait_until
+from tests.fixtures.servers.contract_server import API_KEY
 
 URL = "http://127.0.0.1:8000"
 

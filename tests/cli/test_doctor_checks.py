@@ -22,8 +22,8 @@ from cli.ui.i18n.doctor import MADE_AT_START
 from cli.ui.output import Output
 from core.settings import Settings, get_settings
 from tests.cli.conftest import Agentex
-from tests.fixtures.contract_server import Contract
-from tests.fixtures.processes import free_port
+from tests.fixtures.product.processes import free_port
+from tests.fixtures.servers.contract_server import Contract
 
 OUTPUT = Output(json_only=True, language=Language.EN)
 SECRET = "hunter2-never-shown"

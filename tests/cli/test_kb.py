@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cli.conftest import Agentex
-from tests.fixtures.contract_server import Contract
+from tests.fixtures.servers.contract_server import Contract
 
 
 def test_create_sends_what_was_given_and_shows_the_notices(agentex: Agentex, server: Contract):

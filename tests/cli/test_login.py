@@ -11,7 +11,7 @@ from cli.supervisor.preflight import STATE_FILE
 from cli.supervisor.status_file import StatusFile
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
-from tests.fixtures.contract_server import API_KEY, PASSWORD, Contract
+from tests.fixtures.servers.contract_server import API_KEY, PASSWORD, Contract
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 
 from core.settings import get_settings
 from tests.cli.conftest import Said, run_here
-from tests.fixtures.client import unique
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import unique
+from tests.fixtures.product.server import Server
 
 
 @pytest.fixture

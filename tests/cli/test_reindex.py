@@ -6,10 +6,10 @@ import pytest
 
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.embedding_server import EmbeddingServer
-from tests.fixtures.reindexing import state
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.knowledge.reindex_requests import state
+from tests.fixtures.product.server import Server
+from tests.fixtures.servers.embedding_server import EmbeddingServer
 
 TEXT = "# Zebras\n\n" + "\n\n".join(
     f"## House {n}\n\n" + f"Zebra {n} sleeps in house {n} at noon. " * 5 for n in range(8)

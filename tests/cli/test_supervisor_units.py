@@ -15,7 +15,7 @@ from cli.supervisor.status_file import StatusFile
 from cli.supervisor.watcher import ServiceWatcher
 from cli.ui.i18n import supervisor as messages
 from core.settings import Settings
-from tests.fixtures.processes import python
+from tests.fixtures.product.processes import python
 
 
 def screen(*, terminal: bool = False, verbose: bool = False) -> tuple[StatusDisplay, io.StringIO]:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from agents.agui.verifier import verify
-from tests.fixtures.agents import Run, camel, model_variables, run_body
-from tests.fixtures.apis import Apis, api_processes, same_caller
-from tests.fixtures.client import Api
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.own_redis import OwnRedis
-from tests.fixtures.streams import Reader
+from tests.fixtures.http.client import Api
+from tests.fixtures.http.event_streams import Reader
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.api_processes import Apis, api_processes, same_caller
+from tests.fixtures.runs.agent_runs import Run, camel, model_variables, run_body
+from tests.fixtures.servers.redis_server import OwnRedis
 
 
 @pytest.fixture(scope="module")

@@ -22,13 +22,13 @@ from agents.agui.verifier import verify
 from agents.strategies.shared.tool_calls import UNKNOWN_OUTCOME
 from api.lifespan import _REAP_SECONDS
 from core.errors.conflicts import InterruptNotOpen, ThreadBusy
-from tests.fixtures.agents import Run, camel, model_variables, run_body
-from tests.fixtures.apis import Apis, api_processes, same_caller
-from tests.fixtures.client import Api, check_error, eventually
-from tests.fixtures.external import Postgres
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
-from tests.fixtures.streams import events_in, events_of, read_log
+from tests.fixtures.http.client import Api, check_error, eventually
+from tests.fixtures.http.event_streams import events_in, events_of, read_log
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.api_processes import Apis, api_processes, same_caller
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import Run, camel, model_variables, run_body
+from tests.fixtures.servers.external_services import Postgres
 
 EVENT = {
     "action": "create",

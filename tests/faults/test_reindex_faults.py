@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.reindexing import ask, asking, changes_of
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.knowledge.reindex_requests import ask, asking, changes_of
+from tests.fixtures.product.server import Server
 
 pytestmark = pytest.mark.timeout(300)
 DEADLINE = 120

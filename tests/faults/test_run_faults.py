@@ -12,10 +12,10 @@ import httpx
 import pytest
 
 from agents.agui.verifier import verify
-from tests.fixtures.agents import GUIDE, RUN, Run, ask, camel, run_body, text_of
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import GUIDE, RUN, Run, ask, camel, run_body, text_of
 
 # The lease of a run, the pause between sweeps, and a slow machine.
 _LOST_SECONDS = 60

@@ -48,10 +48,10 @@ from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.local import LocalObjectStore
 from kb_service.text.token_counter import token_counter
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.crash_points import Fault, Fuse, Killed, watched
-from tests.fixtures.edge_index import EdgeVectorIndex
-from tests.fixtures.stored import blocks
+from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.crash_points import Fault, Fuse, Killed, watched
+from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.stored_documents import blocks
 
 LONG = 600
 ROUNDS_TO_REST = 30

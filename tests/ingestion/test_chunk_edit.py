@@ -23,10 +23,10 @@ from kb_service.text.tokenizer import pack_terms
 from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import NO_HITS, HybridHits
 from kb_service.visibility import SYSTEM_VIEWER, Viewer
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.edge_index import EdgeVectorIndex
-from tests.fixtures.stored import edit as edit_document
-from tests.fixtures.stored import upload
+from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.stored_documents import edit as edit_document
+from tests.fixtures.knowledge.stored_documents import upload
 
 pytestmark = pytest.mark.anyio
 TEXT = b"# Zebra\n\nA zebra sleeps at noon.\n"

@@ -21,9 +21,9 @@ from kb_service.models import Document, KnowledgeBase
 from kb_service.reindex import service as reindex_service
 from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import leases
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.portable import begin_copy, finished
-from tests.fixtures.stored import reread, upload
+from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.kb_transfers import begin_copy, finished
+from tests.fixtures.knowledge.stored_documents import reread, upload
 
 pytestmark = pytest.mark.anyio
 AHEAD = timedelta(hours=1)

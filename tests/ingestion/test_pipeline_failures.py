@@ -17,8 +17,8 @@ from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Document, KnowledgeBase
-from tests.fixtures.bare_rows import add_document, add_knowledge_base
-from tests.fixtures.database import one_database
+from tests.fixtures.database.databases import one_database
+from tests.fixtures.database.rows import add_document, add_knowledge_base
 
 pytestmark = pytest.mark.anyio
 # More than one batch of small passages.

@@ -9,8 +9,8 @@ from ingestion.pipeline import ingest
 from kb_service.models import Chunk, KnowledgeBase, SplitterName
 from kb_service.retrieval.candidates import best_windows
 from kb_service.vector_index.bm25 import encode_query
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.stored import upload
+from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.stored_documents import upload
 
 pytestmark = [
     pytest.mark.anyio,

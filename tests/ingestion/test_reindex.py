@@ -31,8 +31,8 @@ from kb_service.vector_index.protocol import index_scope
 from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import RevisionResult
-from tests.fixtures.bare_rows import PARSED
-from tests.fixtures.reindex_steps import (
+from tests.fixtures.database.rows import PARSED
+from tests.fixtures.knowledge.reindex_steps import (
     KEEP,
     SMALL,
     ask_for,
@@ -48,7 +48,7 @@ from tests.fixtures.reindex_steps import (
     text,
     work_off,
 )
-from tests.fixtures.stored import blocks, edit, reread, upload
+from tests.fixtures.knowledge.stored_documents import blocks, edit, reread, upload
 
 pytestmark = pytest.mark.anyio
 

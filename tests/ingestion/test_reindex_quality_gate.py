@@ -20,7 +20,7 @@ from kb_service.reindex import status as reindex_status
 from kb_service.reindex.service import Cutover
 from kb_service.reindex.status import ReindexStatus, State
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.reindex_steps import (
+from tests.fixtures.knowledge.reindex_steps import (
     KEEP,
     check_whole,
     chunk_ids,

@@ -35,9 +35,9 @@ from kb_service.questions import QuestionDraft
 from kb_service.transfer import jobs as transfers
 from kb_service.transfer.export_source import KnowledgeBaseSource, SourceStores
 from kb_service.visibility import SYSTEM_VIEWER, UserViewer
-from tests.fixtures.bare_rows import add_knowledge_base, add_user
-from tests.fixtures.database import one_database
-from tests.fixtures.portable import (
+from tests.fixtures.database.databases import one_database
+from tests.fixtures.database.rows import add_knowledge_base, add_user
+from tests.fixtures.knowledge.kb_transfers import (
     begin_copy,
     begin_import,
     changed,
@@ -51,7 +51,7 @@ from tests.fixtures.portable import (
     source_of,
     unpacked,
 )
-from tests.fixtures.stored import edit, reread, upload
+from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ from core.errors.auth import KnowledgeBaseNotFound
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.sharing import get_for_update, replace_shares
 from kb_service.models import KnowledgeBase
-from tests.fixtures.bare_rows import add_knowledge_base, add_user
+from tests.fixtures.database.rows import add_knowledge_base, add_user
 
 pytestmark = pytest.mark.anyio
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"

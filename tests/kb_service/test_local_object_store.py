@@ -13,7 +13,7 @@ import pytest
 
 from core.errors.server import ObjectStoreUnavailable, StorageFull
 from kb_service.object_storage.local import LocalObjectStore
-from tests.fixtures.stored import blocks
+from tests.fixtures.knowledge.stored_documents import blocks
 
 pytestmark = pytest.mark.anyio
 

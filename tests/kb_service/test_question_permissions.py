@@ -15,8 +15,8 @@ from kb_service.documents.permissions import DocumentAclUpdate
 from kb_service.models import Document, KnowledgeBase, Question
 from kb_service.questions import QuestionDraft
 from kb_service.visibility import UserViewer
-from tests.fixtures.bare_rows import add_document
-from tests.fixtures.portable import principal_of
+from tests.fixtures.database.rows import add_document
+from tests.fixtures.knowledge.kb_transfers import principal_of
 
 pytestmark = [
     pytest.mark.anyio,

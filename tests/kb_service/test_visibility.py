@@ -26,10 +26,10 @@ from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.results import SearchResult
 from kb_service.vector_index.protocol import ChunkPoint
 from kb_service.visibility import SYSTEM_VIEWER, UserViewer, Viewer
-from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
-from tests.fixtures.database import one_database
-from tests.fixtures.portable import principal_of
-from tests.kb_service.test_retrieval import Shelf
+from tests.fixtures.database.databases import one_database
+from tests.fixtures.database.rows import add_document, add_knowledge_base, add_user
+from tests.fixtures.knowledge.kb_transfers import principal_of
+from tests.kb_service.retrieval.test_retrieval_options import Shelf
 
 pytestmark = pytest.mark.anyio
 

@@ -13,12 +13,11 @@ from pathlib import Path
 from skills.lint.context import LintContext, SiblingSkill
 from skills.lint.linter import lint
 from skills.schema import SkillFile, SkillReport
+from tests.fixtures.paths import SKILL_DATA
 
 _PAD = re.compile(rb"<!-- pad to (\d+) (lines|bytes) -->\n$")
 _LINE = b"line of text\n"
 _TOOLS = (*("Read", "Bash", "WebFetch", "search_knowledge_base"), "mcp__github__list_pulls")
-
-DATA = Path(__file__).parent.parent / "data" / "skills"
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Case:
 
     def report(self) -> SkillReport:
         """What the parser says, with all that is known around the skill."""
-        neighbour = DATA / f"{self.code}.neighbour.md"
+        neighbour = SKILL_DATA / f"{self.code}.neighbour.md"
         siblings: list[SiblingSkill] = []
         if neighbour.exists():
             other = lint(neighbour.read_bytes()).parsed
@@ -71,7 +70,7 @@ def all_cases() -> list[Case]:
     """All cases, by name."""
     return [
         case
-        for path in sorted(DATA.iterdir())
+        for path in sorted(SKILL_DATA.iterdir())
         if path.name.removesuffix(".md").endswith((".has", ".nearly"))
         for case in (_in_folder(path) if path.is_dir() else _alone(path),)
     ]

@@ -12,9 +12,9 @@ from kb_service.visibility import UserViewer
 from skills.models import Skill, SkillVersion
 from skills.store import catalog
 from skills.store.usage import Usage, UsageKind, count_by_version, count_uses, sum_usages
-from tests.fixtures.bare_rows import add_user
-from tests.fixtures.database import statements_of
-from tests.fixtures.skill_rows import add_skill, add_version
+from tests.fixtures.database.databases import statements_of
+from tests.fixtures.database.rows import add_user
+from tests.fixtures.skills.skill_rows import add_skill, add_version
 
 pytestmark = pytest.mark.anyio
 

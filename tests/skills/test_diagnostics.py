@@ -12,7 +12,7 @@ from skills.lint.linter import lint
 from skills.lint.rules.hidden_text import decode
 from skills.parser.source import apply_edits
 from skills.schema import Diagnostic
-from tests.skills.check_files import Case, all_cases
+from tests.skills.diagnostic_examples import Case, all_cases
 
 _CASES = all_cases()
 

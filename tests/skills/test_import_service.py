@@ -13,8 +13,8 @@ from skills.packages.reader import PackagedSkill
 from skills.store.versions import SkillLimits
 from skills.transfer import import_service
 from skills.transfer.import_service import ConflictPolicy, ImportedSkill, IncomingSkill, SkillImportOutcome
-from tests.fixtures.bare_rows import add_user
-from tests.fixtures.skill_texts import REPORT
+from tests.fixtures.database.rows import add_user
+from tests.fixtures.skills.skill_texts import REPORT
 
 pytestmark = pytest.mark.anyio
 ROOM = SkillLimits(skills=5, bytes=20_000)

@@ -23,8 +23,8 @@ from skills.store.publishing import Decision, ReviewVerdict
 from skills.store.service import SkillContext, SkillUpdate
 from skills.store.usage import UsageKind, count_uses
 from skills.store.versions import FileEdit, SkillLimits, with_file
-from tests.fixtures.bare_rows import add_user
-from tests.fixtures.skill_rows import add_skill, add_version
+from tests.fixtures.database.rows import add_user
+from tests.fixtures.skills.skill_rows import add_skill, add_version
 
 pytestmark = pytest.mark.anyio
 on_postgresql = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)

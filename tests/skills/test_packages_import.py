@@ -14,7 +14,7 @@ from skills.packages.errors import PackageFault, package_problem
 from skills.packages.file_rules import PackageLimits, check_files, is_executable, is_safe_path
 from skills.packages.reader import PackageReading, read_package
 from skills.schema import SkillFile
-from tests.fixtures.growth import processor_seconds
+from tests.fixtures.cpu_time import processor_seconds
 from tests.skills.archives import NATIVE, packed, packed_link
 
 

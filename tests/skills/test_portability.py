@@ -11,7 +11,7 @@ from skills_ref import validate
 
 from skills.lint.context import LintContext
 from skills.lint.linter import lint
-from tests.skills.check_files import Case, all_cases
+from tests.skills.diagnostic_examples import Case, all_cases
 
 _FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools", "tags")
 _VALUES = (

@@ -6,7 +6,7 @@ from skills.lint.context import LintContext
 from skills.lint.rules import portability, quality, references, security
 from skills.parser.draft import SkillDraft
 from skills.parser.parse import parse
-from tests.fixtures.growth import processor_seconds
+from tests.fixtures.cpu_time import processor_seconds
 
 _HEAD = "# SKILL: x\n\n## Description\n\nReads files when asked to do so.\n\n## Steps\n\n"
 _HOSTILE = {

@@ -21,10 +21,10 @@ from skills.store import service as skill_service
 from skills.store.service import NewSkill, SkillContext, SkillUpdate
 from skills.store.versions import FileEdit, SkillLimits, with_content, with_file
 from skills.validation import validate
-from tests.fixtures.bare_rows import add_user
-from tests.fixtures.database import statements_of
-from tests.fixtures.skill_rows import add_skill
-from tests.fixtures.skill_texts import REPORT, REVIEW
+from tests.fixtures.database.databases import statements_of
+from tests.fixtures.database.rows import add_user
+from tests.fixtures.skills.skill_rows import add_skill
+from tests.fixtures.skills.skill_texts import REPORT, REVIEW
 
 pytestmark = pytest.mark.anyio
 ROOM = SkillLimits(skills=2, bytes=40_000)

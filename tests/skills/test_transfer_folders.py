@@ -15,11 +15,11 @@ from skills.packages.errors import PackageProblem
 from skills.packages.frontmatter import frontmatter_json
 from skills.packages.writer import ExportSource, export_folder
 from skills.transfer.folders import MOST_BYTES, MOST_FILE_BYTES, MOST_FILES, FolderPosition, SkillFolder, SkillFolders
-from tests.fixtures.bare_rows import add_user
-from tests.fixtures.database import one_database, statements_of
-from tests.fixtures.skill_rows import add_skill, add_version
-from tests.fixtures.skill_texts import REPORT
-from tests.skills.check_files import all_cases
+from tests.fixtures.database.databases import one_database, statements_of
+from tests.fixtures.database.rows import add_user
+from tests.fixtures.skills.skill_rows import add_skill, add_version
+from tests.fixtures.skills.skill_texts import REPORT
+from tests.skills.diagnostic_examples import all_cases
 
 pytestmark = pytest.mark.anyio
 NOTES = b"notes of 2"

@@ -18,7 +18,7 @@ from agents.run_request import (
     UserMessage,
 )
 from core.errors.requests import InvalidRunInput
-from tests.fixtures.growth import processor_seconds
+from tests.fixtures.cpu_time import processor_seconds
 
 ASK = {"id": "m1", "role": "user", "content": "查询服务器状态"}
 

@@ -8,8 +8,8 @@ from ag_ui.core import EventType
 from agents.agui.protobuf import events_pb2
 from agents.agui.protobuf.encoder import encode
 from scripts.protobuf import SCHEMA, generate
-from tests.fixtures.agents import node_of_client, run_node
-from tests.fixtures.processes import ROOT
+from tests.fixtures.paths import ROOT
+from tests.fixtures.runs.agent_runs import node_of_client, run_node
 
 IDS = {"threadId": "线程-1", "runId": "r:1/ä"}
 JSON = {

@@ -16,7 +16,7 @@ from agents.runs.service import RunService
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.errors.server import DatabaseUnavailable
-from tests.agents.run_parts import follow, register, service_of
+from tests.agents.runs.helpers import follow, register, service_of
 
 pytestmark = pytest.mark.anyio
 SECRET = "the vault's combination"

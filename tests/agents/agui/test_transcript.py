@@ -16,8 +16,8 @@ from agents.events import (
     ToolCallResult,
     ToolCallStarted,
 )
-from tests.agents.strategy_runs import text_of, to_wire
-from tests.agents.test_agui_laws import runs
+from tests.agents.agui.test_wire_properties import runs
+from tests.agents.strategies.helpers import text_of, to_wire
 
 CITATION = Citation(1, "c", "d", "guide.md", "kb", 1, ("Setup",), None, 0, 4, "text")
 

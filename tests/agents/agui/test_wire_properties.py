@@ -36,7 +36,7 @@ from agents.events import (
     ToolCallStarted,
 )
 from agents.strategies.shared.event_channel import EventChannel
-from tests.agents.strategy_runs import RUN, THREAD, to_wire
+from tests.agents.strategies.helpers import RUN, THREAD, to_wire
 
 texts = st.text(max_size=8)
 counts = st.integers(0, 2**40)

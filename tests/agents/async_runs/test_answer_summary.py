@@ -24,7 +24,7 @@ from agents.tools.base import Tool, Toolbox, with_validation
 from agents.tools.save_memory import CONFIDENTIAL, NOT_SAID
 from core.errors.auth import KnowledgeBaseNotFound
 from tests.agents.fakes import InMemoryRetriever, passage, scope_of
-from tests.agents.strategy_runs import to_wire
+from tests.agents.strategies.helpers import to_wire
 
 ANSWER = """# The relay
 

@@ -22,7 +22,7 @@ from agents.events import (
     ToolCallResult,
     ToolCallStarted,
 )
-from tests.agents.strategy_runs import RUN, THREAD, to_wire
+from tests.agents.strategies.helpers import RUN, THREAD, to_wire
 
 DONE = Finished(RunUsage(10, 20))
 BROKEN = Failed("LLM_ERROR", "The language model failed", 50201, RunUsage())

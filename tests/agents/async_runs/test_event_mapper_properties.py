@@ -14,9 +14,9 @@ from agents.async_runs.thread_stream import ThreadEvent, translate_entries
 from agents.async_runs.ui_schema import UiSchemaRenderer, compile_ui_schema
 from agents.event_log import LogEntry
 from agents.events import StepFinished, StepStarted, ToolCallArgs
-from tests.agents.strategy_runs import RUN, THREAD, to_wire
-from tests.agents.test_agui_laws import citations, runs, terminals, texts, through_channel
-from tests.fixtures.async_runs import check_keys
+from tests.agents.agui.test_wire_properties import citations, runs, terminals, texts, through_channel
+from tests.agents.strategies.helpers import RUN, THREAD, to_wire
+from tests.fixtures.runs.async_runs import check_keys
 
 CARD = Draft202012Validator(UiSchemaRenderer.model_json_schema())
 STEPS = ("router", "worker", "think")

@@ -11,9 +11,9 @@ from api.agents import async_runs
 from api.streaming import response as event_stream
 from api.streaming.framing import SseFraming, stream_response
 from core.db.database import Database
-from tests.agents.run_parts import HeldModel, asking, register, service_of
-from tests.fixtures.async_runs import frames_of
-from tests.fixtures.connection import Connection
+from tests.agents.runs.helpers import HeldModel, asking, register, service_of
+from tests.fixtures.http.asgi_connection import Connection
+from tests.fixtures.runs.async_runs import frames_of
 
 pytestmark = pytest.mark.anyio
 

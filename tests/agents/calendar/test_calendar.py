@@ -27,8 +27,8 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import CalendarEventNotFound, CalendarFeedNotFound
 from core.time_zones import find_zone
 from tests.agents.fakes import scope_of
-from tests.agents.run_parts import register
-from tests.fixtures.database import one_database
+from tests.agents.runs.helpers import register
+from tests.fixtures.database.databases import one_database
 
 pytestmark = pytest.mark.anyio
 MEETING = {

@@ -17,7 +17,7 @@ from agents.llm.base import (
 )
 from agents.llm.config import ModelEndpoint, Traits
 from agents.llm.openai import OpenAIModel
-from tests.fixtures.model_server import ModelServer
+from tests.fixtures.llm.model_server import ModelServer
 
 ASK = [ModelMessage("user", "Hi")]
 TOOL = ToolSpec("f", "Does f.", {"type": "object", "properties": {}})

@@ -20,9 +20,9 @@ from agents.llm.base import (
 from agents.llm.config import ModelEndpoint, Traits
 from agents.llm.factory import create_model
 from core.errors.server import ModelFailed
-from tests.agents.model_calls import ASK, TOOL, calls_of, events_of, finish_of, text_of, thoughts_of, usage_of
-from tests.fixtures.model_scripts import UPSTREAM_SECRET
-from tests.fixtures.model_server import ModelServer
+from tests.agents.llm.helpers import ASK, TOOL, calls_of, events_of, finish_of, text_of, thoughts_of, usage_of
+from tests.fixtures.llm.model_scripts import UPSTREAM_SECRET
+from tests.fixtures.llm.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
 

@@ -16,12 +16,11 @@ from core.errors.server import UnusableSetting
 from core.outbound.guard import OutboundGuard
 from core.settings import Settings
 from core.settings.llm import LlmOptions
-from tests.agents.model_calls import TOOL, events_of, text_of, thoughts_of
-from tests.fixtures.model_server import ModelServer
+from tests.agents.llm.helpers import TOOL, events_of, text_of, thoughts_of
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.paths import GUIDE
 
 pytestmark = pytest.mark.anyio
-
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from agents.llm.config import ModelEndpoint
 from agents.llm.factory import create_http_client
 from agents.llm.openai import OpenAIModel
 from core.errors.server import ModelFailed
-from tests.agents.model_calls import (
+from tests.agents.llm.helpers import (
     ASK,
     TOOL,
     calls_of,
@@ -23,7 +23,7 @@ from tests.agents.model_calls import (
     thoughts_of,
     usage_of,
 )
-from tests.fixtures.model_server import ModelServer
+from tests.fixtures.llm.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
 

@@ -13,9 +13,9 @@ from agents.llm.config import ModelEndpoint
 from agents.llm.errors import ModelFault
 from agents.llm.openai import OpenAIModel
 from core.errors.server import ModelFailed
-from tests.agents.model_calls import ASK, TOOL, collect, endpoint, events_of, text_of
-from tests.fixtures.model_scripts import UPSTREAM_SECRET
-from tests.fixtures.model_server import ModelServer
+from tests.agents.llm.helpers import ASK, TOOL, collect, endpoint, events_of, text_of
+from tests.fixtures.llm.model_scripts import UPSTREAM_SECRET
+from tests.fixtures.llm.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
 

@@ -15,9 +15,9 @@ from agents.llm.config import ModelEndpoint
 from agents.llm.factory import create_model
 from agents.llm.providers import PROVIDERS
 from core.db.database import Database
-from tests.agents.model_calls import TOOL, events_of, text_of
-from tests.agents.run_parts import asking, follow, register, service_of
-from tests.fixtures.model_server import ModelServer
+from tests.agents.llm.helpers import TOOL, events_of, text_of
+from tests.agents.runs.helpers import asking, follow, register, service_of
+from tests.fixtures.llm.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
 

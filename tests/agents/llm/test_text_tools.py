@@ -10,7 +10,7 @@ from agents.llm.base import ModelMessage, ModelText, TokenUsage, ToolCall, ToolS
 from agents.llm.openai import OpenAIModel
 from agents.llm.text_tools import CLOSE, OPEN, TextCallParser
 from core.errors.server import ModelFailed
-from tests.agents.model_calls import ASK, TOOL, calls_of, collect, endpoint, events_of, finish_of, text_of
+from tests.agents.llm.helpers import ASK, TOOL, calls_of, collect, endpoint, events_of, finish_of, text_of
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ from agents.mcp.tools import callable_name
 from core.errors.base import AgentexError
 from core.errors.server import McpResultTooLarge, McpUnavailable
 from core.outbound.guard import OutboundGuard
-from tests.fixtures.mcp_server import TOKEN, McpServers, mcp_servers
+from tests.fixtures.servers.mcp_server import TOKEN, McpServers, mcp_servers
 
 pytestmark = pytest.mark.anyio
 LIMITS = McpLimits(connect_seconds=5, list_seconds=5, call_seconds=5)

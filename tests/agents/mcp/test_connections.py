@@ -27,9 +27,9 @@ from core.errors.server import McpUnavailable
 from core.outbound.guard import OutboundGuard
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies
-from tests.agents.run_parts import asking, models_of, register, searcher_of
-from tests.fixtures.client import unique
-from tests.fixtures.database import statements_of
+from tests.agents.runs.helpers import asking, models_of, register, searcher_of
+from tests.fixtures.database.databases import statements_of
+from tests.fixtures.http.client import unique
 
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)

@@ -23,11 +23,11 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
-from tests.agents.memory_parts import change_owner, memories_of, remember, texts_of
-from tests.agents.run_parts import HeldModel, asking, checked, models_of, register, service_of
-from tests.fixtures.database import one_database
-from tests.fixtures.memory_scripts import INVENTED, IS_MEMORY_AGENT, SAID
-from tests.fixtures.model_server import ModelServer
+from tests.agents.memory.helpers import change_owner, memories_of, remember, texts_of
+from tests.agents.runs.helpers import HeldModel, asking, checked, models_of, register, service_of
+from tests.fixtures.database.databases import one_database
+from tests.fixtures.llm.memory_scripts import INVENTED, IS_MEMORY_AGENT, SAID
+from tests.fixtures.llm.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,9 @@ from agents.memory.models import Memory
 from agents.memory.service import MemoryService
 from core.auth.principal import Principal
 from core.db.database import Database
-from tests.agents.memory_parts import InProcessEncoder, change_owner, memories_of, remember
-from tests.agents.run_parts import register
-from tests.fixtures.database import one_database
+from tests.agents.memory.helpers import InProcessEncoder, change_owner, memories_of, remember
+from tests.agents.runs.helpers import register
+from tests.fixtures.database.databases import one_database
 
 pytestmark = pytest.mark.anyio
 

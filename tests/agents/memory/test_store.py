@@ -18,8 +18,8 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import MemoryNotFound
 from core.errors.conflicts import Conflict, MemoryFull
 from core.errors.requests import InvalidRequest
-from tests.agents.memory_parts import memories_of, remember, texts_of
-from tests.agents.run_parts import register
+from tests.agents.memory.helpers import memories_of, remember, texts_of
+from tests.agents.runs.helpers import register
 
 pytestmark = pytest.mark.anyio
 

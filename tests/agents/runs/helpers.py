@@ -44,8 +44,8 @@ from kb_service.embeddings.catalog import DEFAULT
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft, create
 from kb_service.retrieval.service import Searcher
 from kb_service.text.token_counter import token_counter
-from tests.fixtures.client import NO_CERTIFICATES, unique
-from tests.fixtures.edge_index import EdgeVectorIndex
+from tests.fixtures.http.client import NO_CERTIFICATES, unique
+from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
 
 
 async def register(database: Database) -> Principal:

@@ -19,7 +19,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
-from tests.agents.run_parts import asking, logged, plan_of, register, rows_of
+from tests.agents.runs.helpers import asking, logged, plan_of, register, rows_of
 
 pytestmark = pytest.mark.anyio
 SAID = {"type": "TEXT_MESSAGE_CONTENT", "timestamp": 1, "messageId": "m", "delta": "Hi"}

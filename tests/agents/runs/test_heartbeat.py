@@ -8,7 +8,7 @@ import pytest
 from agents.runs import driver
 from agents.runs.driver import Heartbeat
 from core.db.database import Database
-from tests.fixtures.database import one_database
+from tests.fixtures.database.databases import one_database
 
 pytestmark = pytest.mark.anyio
 

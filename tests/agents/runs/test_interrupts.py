@@ -26,8 +26,8 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import InterruptsOpen, ThreadBusy
-from tests.agents.run_parts import AskingModel, asking, follow, plan_of, register, service_of, until
-from tests.fixtures.database import one_database, statements_of
+from tests.agents.runs.helpers import AskingModel, asking, follow, plan_of, register, service_of, until
+from tests.fixtures.database.databases import one_database, statements_of
 
 pytestmark = pytest.mark.anyio
 

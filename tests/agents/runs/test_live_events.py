@@ -21,7 +21,7 @@ from agents.runs.service import RunService
 from agents.runs.subscribers import EventBuffer
 from core.auth.principal import Principal
 from core.db.database import Database
-from tests.agents.run_parts import HeldModel, asking, checked, follow, register, service_of, until
+from tests.agents.runs.helpers import HeldModel, asking, checked, follow, register, service_of, until
 
 pytestmark = pytest.mark.anyio
 

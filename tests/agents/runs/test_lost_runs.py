@@ -49,7 +49,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import ThreadBusy
 from core.errors.server import RunLost
-from tests.agents.run_parts import (
+from tests.agents.runs.helpers import (
     HeldModel,
     activities_of,
     asking,
@@ -62,7 +62,7 @@ from tests.agents.run_parts import (
     service_of,
     until,
 )
-from tests.fixtures.database import one_database
+from tests.fixtures.database.databases import one_database
 
 pytestmark = pytest.mark.anyio
 

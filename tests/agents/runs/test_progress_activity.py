@@ -9,10 +9,10 @@ from agents.run_context import RunLimits
 from agents.strategies import STRATEGIES, start_strategy
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever
-from tests.agents.run_parts import activities_of, register
-from tests.agents.strategy_runs import RELAY, inputs, offline, run, to_wire
-from tests.agents.test_interrupts import ASK_INPUT, Talk, interrupts_of
-from tests.fixtures.database import one_database
+from tests.agents.runs.helpers import activities_of, register
+from tests.agents.runs.test_interrupts import ASK_INPUT, Talk, interrupts_of
+from tests.agents.strategies.helpers import RELAY, inputs, offline, run, to_wire
+from tests.fixtures.database.databases import one_database
 
 pytestmark = pytest.mark.anyio
 

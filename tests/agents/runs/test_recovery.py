@@ -20,7 +20,7 @@ from agents.run_context import RunContext
 from agents.strategies import start_strategy
 from agents.strategies.shared.event_channel import EventBatch
 from tests.agents.fakes import InMemoryRetriever
-from tests.agents.strategy_runs import QUESTION, RELAY, RUN, THREAD, VAULT, inputs, offline
+from tests.agents.strategies.helpers import QUESTION, RELAY, RUN, THREAD, VAULT, inputs, offline
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import RunLost
-from tests.agents.run_parts import asking, plan_of, register
+from tests.agents.runs.helpers import asking, plan_of, register
 
 pytestmark = pytest.mark.anyio
 

@@ -27,7 +27,7 @@ from core.errors.conflicts import RunIdTaken, ThreadBusy
 from core.errors.requests import InvalidRunInput
 from core.errors.server import ShuttingDown
 from kb_service.retrieval.service import Searcher
-from tests.agents.run_parts import (
+from tests.agents.runs.helpers import (
     HeldModel,
     StubbornModel,
     add_knowledge_base,
@@ -41,7 +41,7 @@ from tests.agents.run_parts import (
     service_of,
     until,
 )
-from tests.fixtures.connection import Connection
+from tests.fixtures.http.asgi_connection import Connection
 
 pytestmark = pytest.mark.anyio
 MakeService = Callable[..., RunService]

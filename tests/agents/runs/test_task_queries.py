@@ -18,9 +18,9 @@ from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import ThreadBusy
-from tests.agents.run_parts import register
-from tests.agents.test_interrupts import ASK_INPUT, Talk, interrupts_of
-from tests.fixtures.database import statements_of
+from tests.agents.runs.helpers import register
+from tests.agents.runs.test_interrupts import ASK_INPUT, Talk, interrupts_of
+from tests.fixtures.database.databases import statements_of
 
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)

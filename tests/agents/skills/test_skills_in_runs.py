@@ -22,12 +22,12 @@ from core.errors.server import EngineUnavailable
 from skills.selection.selector import SkillSelector
 from skills.store.summary import make_card
 from tests.agents.fakes import InMemoryRetriever, scope_of
-from tests.agents.run_parts import asking
-from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
-from tests.agents.strategy_runs import RELAY, RUN, THREAD, inputs
-from tests.agents.test_taking_up import Process, told
-from tests.fixtures.bare_rows import add_user
-from tests.fixtures.skill_files import FILES, REPORT, REVIEW, put_skill
+from tests.agents.runs.helpers import asking
+from tests.agents.runs.test_recovery import Process, told
+from tests.agents.skills.helpers import InMemoryLibrary, read, shelf_of
+from tests.agents.strategies.helpers import RELAY, RUN, THREAD, inputs
+from tests.fixtures.database.rows import add_user
+from tests.fixtures.skills.stored_skills import FILES, REPORT, REVIEW, put_skill
 
 pytestmark = pytest.mark.anyio
 

@@ -12,11 +12,11 @@ from agents.run_context import ToolRules
 from agents.skills.active import ActiveSkill, StrictStep, dump_skill, render_step
 from agents.strategies.shared.tool_loop import fit_messages
 from skills.strict_mode import body_without_steps, is_strict
-from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
-from tests.agents.strategy_runs import RUN, THREAD
-from tests.agents.test_skills_in_runs import CLOCK, SEARCH, asked, results
-from tests.agents.test_taking_up import Process, told
-from tests.fixtures.skill_files import CAREFUL
+from tests.agents.runs.test_recovery import Process, told
+from tests.agents.skills.helpers import InMemoryLibrary, read, shelf_of
+from tests.agents.skills.test_skills_in_runs import CLOCK, SEARCH, asked, results
+from tests.agents.strategies.helpers import RUN, THREAD
+from tests.fixtures.skills.stored_skills import CAREFUL
 
 pytestmark = pytest.mark.anyio
 

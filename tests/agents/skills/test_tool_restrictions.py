@@ -22,13 +22,13 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillNotFound
 from core.errors.server import DatabaseUnavailable
 from skills.store.catalog import OpenedSkill
-from tests.agents.run_parts import register
-from tests.agents.skill_parts import InMemoryLibrary, shelf_of
-from tests.agents.strategy_runs import offline, run, state_of
-from tests.agents.test_skills_in_runs import CLOCK, LOAD_REVIEW, NARROW, SEARCH, asked, results
-from tests.agents.test_taking_up import Process
-from tests.agents.test_task_rows import add_task
-from tests.fixtures.skill_files import REPORT, REVIEW, put_skill
+from tests.agents.runs.helpers import register
+from tests.agents.runs.test_recovery import Process
+from tests.agents.runs.test_task_queries import add_task
+from tests.agents.skills.helpers import InMemoryLibrary, shelf_of
+from tests.agents.skills.test_skills_in_runs import CLOCK, LOAD_REVIEW, NARROW, SEARCH, asked, results
+from tests.agents.strategies.helpers import offline, run, state_of
+from tests.fixtures.skills.stored_skills import REPORT, REVIEW, put_skill
 
 pytestmark = pytest.mark.anyio
 

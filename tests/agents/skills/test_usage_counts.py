@@ -12,8 +12,8 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
 from skills.store.usage import count_by_version
-from tests.fixtures.bare_rows import add_user
-from tests.fixtures.skill_files import REVIEW, put_skill
+from tests.fixtures.database.rows import add_user
+from tests.fixtures.skills.stored_skills import REVIEW, put_skill
 
 pytestmark = pytest.mark.anyio
 

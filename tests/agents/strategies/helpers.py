@@ -24,7 +24,7 @@ from agents.llm.openai import OpenAIModel
 from agents.run_context import RunContext
 from agents.strategies import start_strategy
 from tests.agents.fakes import InMemoryRetriever, passage
-from tests.fixtures.model_server import ModelServer
+from tests.fixtures.llm.model_server import ModelServer
 
 THREAD, RUN = "thread-1", "run-1"
 QUESTION = "Which port does the relay listen on, and how long are logs kept?"

@@ -17,8 +17,8 @@ from agents.strategies import ROUTED, STRATEGIES, start_strategy
 from core.errors.requests import UnknownAgentType
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import INSTALL, LIBRARY, InMemoryRetriever, passage
-from tests.agents.strategy_runs import citations_of, ended_text, only, results_of, run, steps_of, text_of
-from tests.fixtures.model_server import ModelServer
+from tests.agents.strategies.helpers import citations_of, ended_text, only, results_of, run, steps_of, text_of
+from tests.fixtures.llm.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
 

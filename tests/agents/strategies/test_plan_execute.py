@@ -5,7 +5,7 @@ import pytest
 from agents.events import Failed, Finished, StateDelta
 from agents.run_context import RunLimits
 from tests.agents.fakes import InMemoryRetriever
-from tests.agents.strategy_runs import (
+from tests.agents.strategies.helpers import (
     RELAY,
     citations_of,
     ended_text,

@@ -7,7 +7,7 @@ from agents.llm.extractive.model import ExtractiveModel
 from agents.run_context import RunContext, RunLimits
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever, passage
-from tests.agents.strategy_runs import (
+from tests.agents.strategies.helpers import (
     QUESTION,
     RELAY,
     calls_of,

@@ -5,7 +5,7 @@ import pytest
 from agents.events import Finished
 from agents.run_context import RunLimits
 from tests.agents.fakes import InMemoryRetriever
-from tests.agents.strategy_runs import (
+from tests.agents.strategies.helpers import (
     RELAY,
     VAULT,
     citations_of,

@@ -8,7 +8,7 @@ import pytest
 from agents.events import Failed, Finished, StateSnapshot, TextDelta
 from agents.run_context import RunLimits
 from agents.strategies import start_strategy
-from tests.agents.strategy_runs import (
+from tests.agents.strategies.helpers import (
     RUN,
     THREAD,
     citations_of,

@@ -14,7 +14,7 @@ from agents.strategies import start_strategy
 from agents.strategies.shared.event_channel import EventChannel
 from agents.strategies.shared.runner import StrategyRun
 from tests.agents.fakes import InMemoryRetriever
-from tests.agents.strategy_runs import RUN, THREAD, ended_text, results_of, text_of, to_wire, verify
+from tests.agents.strategies.helpers import RUN, THREAD, ended_text, results_of, text_of, to_wire, verify
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ import pytest
 from workflows.events import StartEvent, StopEvent
 
 from agents.strategies import ROUTED
-from tests.fixtures.processes import ROOT
+from tests.fixtures.paths import ROOT
 
 DOC = (ROOT / "docs" / "agents.md").read_text()
 _ARROW = re.compile(r'\s*(?:-- (?:"[^"]*"|[^-]*?) -->|-->)\s*')

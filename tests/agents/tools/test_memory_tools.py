@@ -7,8 +7,8 @@ import pytest
 from agents.tools import build_toolbox
 from agents.tools.base import Toolbox
 from tests.agents.fakes import InMemoryMemory, scope_of
-from tests.agents.memory_parts import memories_of, texts_of
-from tests.agents.run_parts import register
+from tests.agents.memory.helpers import memories_of, texts_of
+from tests.agents.runs.helpers import register
 
 pytestmark = pytest.mark.anyio
 

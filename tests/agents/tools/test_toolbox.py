@@ -24,8 +24,8 @@ from tests.agents.fakes import (
     passage,
     scope_of,
 )
-from tests.agents.skill_parts import InMemoryLibrary, shelf_of
-from tests.fixtures.skill_files import REPORT, REVIEW
+from tests.agents.skills.helpers import InMemoryLibrary, shelf_of
+from tests.fixtures.skills.stored_skills import REPORT, REVIEW
 
 pytestmark = pytest.mark.anyio
 

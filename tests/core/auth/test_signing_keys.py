@@ -16,7 +16,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import InvalidToken
 from core.security.jwt import TokenIssuer
 from core.security.vault import Vault
-from tests.fixtures.bare_rows import add_user
+from tests.fixtures.database.rows import add_user
 
 pytestmark = pytest.mark.anyio
 VAULT = Vault(b"secret", "signing-keys")

@@ -7,7 +7,7 @@ from core.db.database import Database
 from core.db.id_array import id_array
 from core.db.unit_of_work import unit_of_work
 from kb_service.models import KnowledgeBase
-from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.database.rows import add_knowledge_base
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
 from kb_service.models import KnowledgeBase
-from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.database.rows import add_knowledge_base
 
 pytestmark = pytest.mark.anyio
 # Five are promised (invariant I15 of the reference); the machine may be busy.

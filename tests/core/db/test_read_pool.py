@@ -17,7 +17,7 @@ from core.db.read_pool import ReadContext
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
 from kb_service.models import KnowledgeBase
-from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.database.rows import add_knowledge_base
 
 pytestmark = pytest.mark.anyio
 

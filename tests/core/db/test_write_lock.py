@@ -16,7 +16,7 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.db.write_lock import WriteLock
 from core.errors.server import DatabaseUnavailable
-from tests.fixtures.processes import ROOT
+from tests.fixtures.paths import ROOT
 
 pytestmark = pytest.mark.anyio
 

@@ -13,10 +13,10 @@ from core.errors.auth import AccountDisabled, InvalidToken, KnowledgeBaseNotFoun
 from core.errors.base import AgentexError
 from core.errors.conflicts import ApiKeysFull
 from core.errors.requests import InvalidRequest
-from tests.fixtures.agents import Run, run_body, types_of
-from tests.fixtures.client import Api, eventually, unique
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, eventually, unique
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.agent_runs import Run, run_body, types_of
 
 KEYS = "/users/me/api-keys"
 

@@ -15,10 +15,10 @@ from core.errors.auth import InvalidToken, NotAuthenticated, TokenExpired
 from core.errors.base import AgentexError
 from core.errors.oidc import OidcStateInvalid
 from core.errors.requests import InvalidRequest
-from tests.fixtures.client import Api, check_error
-from tests.fixtures.forger import Forger, encode
-from tests.fixtures.multipart import connection, head, read_status
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, check_error
+from tests.fixtures.http.forged_tokens import Forger, encode
+from tests.fixtures.http.multipart import connection, head, read_status
+from tests.fixtures.product.server import Server, one_shape
 
 OPEN = {
     "GET /",

@@ -4,9 +4,9 @@ import json
 from uuid import uuid4
 
 from core.errors.auth import KnowledgeBaseNotFound, MemoryNotFound, PermissionDenied, ReadOnly, SessionNotFound
-from tests.fixtures.client import Api, check_error
-from tests.fixtures.server import Server
-from tests.fixtures.things import FILE, REQUESTS, Things, fill, filled, run_agent
+from tests.fixtures.http.client import Api, check_error
+from tests.fixtures.product.owned_objects import FILE, REQUESTS, Things, fill, filled, run_agent
+from tests.fixtures.product.server import Server
 
 
 def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, things: Things):

@@ -26,10 +26,18 @@ from core.errors.auth import (
     TokenExpired,
 )
 from core.errors.base import AgentexError
-from tests.fixtures.client import Api, check_error, unique
-from tests.fixtures.forger import Forger
-from tests.fixtures.server import Server, one_shape
-from tests.fixtures.things import ADMIN_REQUESTS, ADMINISTRATION, REQUESTS, Things, fill, filled, operations
+from tests.fixtures.http.client import Api, check_error, unique
+from tests.fixtures.http.forged_tokens import Forger
+from tests.fixtures.product.owned_objects import (
+    ADMIN_REQUESTS,
+    ADMINISTRATION,
+    REQUESTS,
+    Things,
+    fill,
+    filled,
+    operations,
+)
+from tests.fixtures.product.server import Server, one_shape
 
 KB = "/api/v1/knowledge-bases/{kb_id}"
 # What a reader of a knowledge base may ask for though it is no GET.

@@ -9,10 +9,10 @@ import pytest
 from core.errors.auth import InvalidCredentials
 from core.errors.base import AgentexError
 from core.errors.requests import TooManyLogins, TooManyRequests, WeakPassword
-from tests.fixtures.apis import Apis, same_caller
-from tests.fixtures.client import PASSWORD, Api, check_error, check_success, eventually, unique
-from tests.fixtures.own_redis import OwnRedis
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import PASSWORD, Api, check_error, check_success, eventually, unique
+from tests.fixtures.product.api_processes import Apis, same_caller
+from tests.fixtures.product.server import Server
+from tests.fixtures.servers.redis_server import OwnRedis
 
 WRONG_LOGINS, ADDRESS_WRONG_LOGINS, KEY_REQUESTS, REGISTRATIONS = 4, 9, 6, 3
 # Few, so that none becomes free again while they are spent.

@@ -5,8 +5,8 @@ import asyncio
 import jwt
 
 from cli.rotate_signing_key import rotate
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.product.server import Server
 
 
 def published(server: Server) -> dict[str, jwt.PyJWK]:

@@ -21,9 +21,11 @@ from core.errors.oidc import (
 from core.errors.requests import TooManyLogins
 from core.errors.server import UnusableSetting
 from core.oidc.provider import NEW_KEYS_SECONDS
-from tests.fixtures.apis import api_processes
-from tests.fixtures.client import Api, check_error, check_success, eventually, unique
-from tests.fixtures.hostile_issuer import (
+from tests.fixtures.http.client import Api, check_error, check_success, eventually, unique
+from tests.fixtures.product.api_processes import api_processes
+from tests.fixtures.product.processes import free_port
+from tests.fixtures.product.server import Server
+from tests.fixtures.servers.hostile_oidc_issuer import (
     CLIENT,
     HostileIssuer,
     hostile_issuer,
@@ -31,9 +33,7 @@ from tests.fixtures.hostile_issuer import (
     signed_with_the_public_key,
     unsigned,
 )
-from tests.fixtures.oidc import CALLBACK, Browser
-from tests.fixtures.processes import free_port
-from tests.fixtures.server import Server
+from tests.fixtures.servers.oidc_provider import CALLBACK, Browser
 
 pytestmark = pytest.mark.usefixtures("closed_browsers")
 DOMAIN = "corp.example"

@@ -8,8 +8,8 @@ from core.errors.auth import AccountDisabled, InvalidCredentials, InvalidToken, 
 from core.errors.base import AgentexError
 from core.errors.conflicts import EmailTaken, UsernameTaken
 from core.errors.requests import InvalidRequest, WeakPassword
-from tests.fixtures.client import PASSWORD, Api, check_error, conforms, unique
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import PASSWORD, Api, check_error, conforms, unique
+from tests.fixtures.product.server import Server, one_shape
 
 REGISTERED = {
     "id": "uuid",

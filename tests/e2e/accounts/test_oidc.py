@@ -18,9 +18,9 @@ from core.errors.oidc import (
 )
 from core.errors.requests import InvalidRequest
 from core.security.one_time_tokens import digest
-from tests.fixtures.client import PASSWORD, check_error, check_success, conforms
-from tests.fixtures.oidc import CALLBACK, START, TOKEN, Browser, OidcProvider, issuer
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import PASSWORD, check_error, check_success, conforms
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.servers.oidc_provider import CALLBACK, START, TOKEN, Browser, OidcProvider, issuer
 
 COOKIE = "agentex-sign-in"
 pytestmark = pytest.mark.usefixtures("closed_browsers")

@@ -11,10 +11,10 @@ from typer.testing import CliRunner, Result
 from cli.main import build
 from core.errors.oidc import OidcCodeInvalid, OidcEmailRefused
 from core.settings import get_settings
-from tests.fixtures.client import check_error
-from tests.fixtures.oidc import TOKEN, Browser, OidcProvider, Person, code_in
-from tests.fixtures.processes import ROOT
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import check_error
+from tests.fixtures.paths import ROOT
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.servers.oidc_provider import TOKEN, Browser, OidcProvider, Person, code_in
 
 pytestmark = [one_shape, pytest.mark.usefixtures("closed_browsers")]
 
@@ -28,7 +28,7 @@ def agentex(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     # Python reads it once.
-    monkeypatch.setenv("BROWSER", f"{sys.executable} -m tests.fixtures.sso_browser %s")
+    monkeypatch.setenv("BROWSER", f"{sys.executable} -m tests.fixtures.product.sso_browser %s")
     monkeypatch.delenv("AGENTEX_API_KEY", raising=False)
     get_settings.cache_clear()
 

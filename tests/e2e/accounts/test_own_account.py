@@ -5,8 +5,8 @@ import pytest
 from core.errors.auth import ApiKeyNotFound, InvalidCredentials, InvalidToken
 from core.errors.conflicts import UsernameTaken
 from core.errors.requests import InvalidRequest, WeakPassword
-from tests.fixtures.client import PASSWORD, Api, conforms, unique
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import PASSWORD, Api, conforms, unique
+from tests.fixtures.product.server import Server, one_shape
 
 ME = {
     "id": "uuid",

@@ -7,9 +7,9 @@ import pytest
 
 from core.errors.auth import AccountDisabled
 from core.errors.conflicts import LastAdministrator
-from tests.fixtures.client import Api, unique
-from tests.fixtures.server import ADMIN_PASSWORD, Server, one_shape
-from tests.fixtures.terminal import Terminal
+from tests.fixtures.http.client import Api, unique
+from tests.fixtures.product.admin_terminal import Terminal
+from tests.fixtures.product.server import ADMIN_PASSWORD, Server, one_shape
 
 pytestmark = one_shape
 PASSWORD = "InitialPassword123"

@@ -8,8 +8,8 @@ import pytest
 
 from core.errors.auth import InvalidCredentials, PermissionDenied, TokenReused
 from core.errors.requests import InvalidPagination, InvalidRequest
-from tests.fixtures.client import PASSWORD, Api
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import PASSWORD, Api
+from tests.fixtures.product.server import Server, one_shape
 
 PATH = "/system/audit"
 

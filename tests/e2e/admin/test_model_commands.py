@@ -10,9 +10,9 @@ import pytest
 from core.errors.auth import InvalidToken
 from core.errors.conflicts import RoleBuiltIn, RoleInUse
 from core.errors.requests import UrlNotAllowed
-from tests.fixtures.client import Api, unique
-from tests.fixtures.server import Server, one_shape
-from tests.fixtures.terminal import Terminal
+from tests.fixtures.http.client import Api, unique
+from tests.fixtures.product.admin_terminal import Terminal
+from tests.fixtures.product.server import Server, one_shape
 
 pytestmark = one_shape
 KEY = "sk-of-the-terminal-0815"

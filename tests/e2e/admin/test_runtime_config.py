@@ -11,8 +11,8 @@ from core.errors.conflicts import SessionsFull
 from core.errors.requests import FileTooLarge, InvalidRequest, QuotaExceeded
 from core.runtime_config.live import LiveSettings
 from core.runtime_config.registry import KEYS
-from tests.fixtures.client import Api, check_success, conforms, unique
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, check_success, conforms, unique
+from tests.fixtures.product.server import Server, one_shape
 
 PATH = "/admin/system/config"
 

@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from core.errors.auth import PermissionDenied
-from tests.fixtures.client import Api, conforms, eventually
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, conforms, eventually
+from tests.fixtures.product.server import Server
 
 
 def test_example_of_the_reference_document_and_what_was_added(server: Server, user: Api):

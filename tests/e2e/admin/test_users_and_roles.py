@@ -24,8 +24,8 @@ from core.errors.conflicts import (
     UserOwnsThings,
 )
 from core.errors.requests import InvalidPagination, InvalidRequest, WeakPassword
-from tests.fixtures.client import PASSWORD, Api, conforms, eventually, unique
-from tests.fixtures.server import ADMIN_PASSWORD, Server, one_shape
+from tests.fixtures.http.client import PASSWORD, Api, conforms, eventually, unique
+from tests.fixtures.product.server import ADMIN_PASSWORD, Server, one_shape
 
 ROW = {
     "id": "uuid",

@@ -7,9 +7,9 @@ import pytest
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidRequest
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.leftovers import check_consistent
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.product.leftover_data import check_consistent
+from tests.fixtures.product.server import Server, one_shape
 
 SHORT = "# Note\n\nThe zebra sleeps at noon.\n"
 LONG = "\n\n".join(f"## Part {n}\n\n" + f"Sentence number {n} of a long text. " * 6 for n in range(200))

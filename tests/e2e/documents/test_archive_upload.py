@@ -21,10 +21,10 @@ from core.errors.requests import (
     InvalidRequest,
     UnsupportedFileType,
 )
-from tests.fixtures.client import Api, check_error, check_success, eventually
-from tests.fixtures.commands import commands_of
-from tests.fixtures.made_files import MADE, zipped
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.files.sample_files import MADE, zipped
+from tests.fixtures.http.client import Api, check_error, check_success, eventually
+from tests.fixtures.product.cli_commands import commands_of
+from tests.fixtures.product.server import Server, one_shape
 
 GUIDE = "# Guide 指南\n\nThe lighthouse keeper counts the ships. 灯塔看守数船。\n"
 

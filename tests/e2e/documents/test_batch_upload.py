@@ -18,8 +18,8 @@ from core.errors.requests import (
     QuotaExceeded,
     UnsupportedFileType,
 )
-from tests.fixtures.client import Api, check_error, check_success
-from tests.fixtures.server import MAX_UPLOAD_BYTES, Server
+from tests.fixtures.http.client import Api, check_error, check_success
+from tests.fixtures.product.server import MAX_UPLOAD_BYTES, Server
 
 SHORT = b"# Note\n\nThe zebra sleeps at noon.\n"
 

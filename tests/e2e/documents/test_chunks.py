@@ -8,8 +8,8 @@ import pytest
 from core.errors.auth import ChunkNotFound, DocumentNotFound, ReadOnly
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidPagination, InvalidRequest
-from tests.fixtures.client import Api, check_success
-from tests.fixtures.server import one_shape
+from tests.fixtures.http.client import Api, check_success
+from tests.fixtures.product.server import one_shape
 
 ZEBRA = "# Zebra\n\n## Sleep\n\n" + " ".join(f"Zebra {n} sleeps at noon." for n in range(30))
 LION = "## Lion\n\n" + "".join(f"狮子第{n}次在夜里捕猎。" for n in range(30))

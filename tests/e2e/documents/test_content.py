@@ -4,7 +4,7 @@ import pytest
 
 from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound
 from core.errors.requests import InvalidRequest, NoSuchPart
-from tests.fixtures.client import Api, check_error
+from tests.fixtures.http.client import Api, check_error
 
 HTML = b"<html><body><h1>Zebra</h1><script>alert(1)</script><p>sleeps at noon</p></body></html>"
 

@@ -8,9 +8,9 @@ import pytest
 from core.errors.auth import DocumentNotFound
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidRequest
-from tests.fixtures.client import Api, check_success, conforms, eventually
-from tests.fixtures.leftovers import NOTHING, check_consistent, stored_files, traces
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, check_success, conforms, eventually
+from tests.fixtures.product.leftover_data import NOTHING, check_consistent, stored_files, traces
+from tests.fixtures.product.server import Server
 
 LISTED = {
     "id": "uuid",

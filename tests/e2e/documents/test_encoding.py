@@ -5,10 +5,10 @@ import pytest
 
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.requests import InvalidRequest, UnreadableFile
-from tests.e2e.test_transfers import export, send, wait
-from tests.fixtures.client import Api, check_success, unique
-from tests.fixtures.leftovers import check_consistent
-from tests.fixtures.server import Server
+from tests.e2e.knowledge_bases.test_transfers import export, send, wait
+from tests.fixtures.http.client import Api, check_success, unique
+from tests.fixtures.product.leftover_data import check_consistent
+from tests.fixtures.product.server import Server
 
 # Too short for any statistics: taken for Windows' code page, and said to be uncertain.
 TEXT = "Сырники"

@@ -19,10 +19,10 @@ from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, OwnerOnly,
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidRequest
 from core.settings import get_settings
-from tests.e2e.test_progress import streaming
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.narrowing import NAME, SECRET, Narrowed, narrowed
-from tests.fixtures.server import Server, one_shape
+from tests.e2e.knowledge_bases.test_progress import streaming
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.knowledge.restricted_document import NAME, SECRET, Narrowed, narrowed
+from tests.fixtures.product.server import Server, one_shape
 
 REINDEX = {"chunk_size": 100, "cutover": "manual"}
 

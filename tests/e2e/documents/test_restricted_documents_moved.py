@@ -9,13 +9,13 @@ import pytest
 
 from core.errors.auth import ChunkNotFound, DocumentNotFound, EvaluationNotFound, QuestionNotFound
 from core.errors.conflicts import DocumentNameTaken
-from tests.e2e.test_agent_tools import told
-from tests.e2e.test_retrievals import retrieval_of
-from tests.e2e.test_transfers import export, send, wait
-from tests.fixtures.agents import ask
-from tests.fixtures.client import Api, check_success
-from tests.fixtures.narrowing import NAME, SECRET, Narrowed, narrowed
-from tests.fixtures.server import Server
+from tests.e2e.knowledge_bases.test_transfers import export, send, wait
+from tests.e2e.search.test_recorded_retrievals import retrieval_of
+from tests.e2e.tools.test_agent_tools import told
+from tests.fixtures.http.client import Api, check_success
+from tests.fixtures.knowledge.restricted_document import NAME, SECRET, Narrowed, narrowed
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import ask
 
 QUESTION = "When does the okapi sleep?"
 ASKED = {"question": QUESTION, "expected": [{"document": NAME, "text": "sleeps at midnight"}]}

@@ -7,9 +7,9 @@ import pytest
 
 from core.errors.conflicts import DocumentNameTaken
 from core.errors.requests import InvalidRequest
-from tests.fixtures.client import Api, check_error, eventually
-from tests.fixtures.leftovers import check_consistent, stored_files
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, check_error, eventually
+from tests.fixtures.product.leftover_data import check_consistent, stored_files
+from tests.fixtures.product.server import Server
 
 OLD = "# Opening hours\n\nThe zebra house opens at nine.\n"
 NEW = "# Opening hours\n\nThe zebra house opens at eleven.\n"

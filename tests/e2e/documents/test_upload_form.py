@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from core.errors.requests import InvalidRequest, RequestTooLarge
-from tests.fixtures.client import Api
-from tests.fixtures.made_files import zipped
-from tests.fixtures.multipart import CONTENT_TYPE, body, connection, file_part, head, part, read_status
-from tests.fixtures.server import Server
+from tests.fixtures.files.sample_files import zipped
+from tests.fixtures.http.client import Api
+from tests.fixtures.http.multipart import CONTENT_TYPE, body, connection, file_part, head, part, read_status
+from tests.fixtures.product.server import Server
 
 NOTE = b"# Note\n\nThe heron stands in the reeds.\n"
 OTHER = b"# Note\n\nThe stork stands on the roof.\n"

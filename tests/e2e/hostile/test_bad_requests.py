@@ -11,9 +11,9 @@ import pytest
 
 from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, NotAuthenticated, NotFound, SessionNotFound
 from core.errors.requests import InvalidRequest, InvalidRunInput, MalformedJson, MethodNotAllowed, RequestTooLarge
-from tests.fixtures.client import Api, check_error
-from tests.fixtures.multipart import connection, head, read_status
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, check_error
+from tests.fixtures.http.multipart import connection, head, read_status
+from tests.fixtures.product.server import Server, one_shape
 
 JSON = {"Content-Type": "application/json"}
 DEEP = b'{"name":' + b"[" * 100_000 + b"]" * 100_000 + b"}"

@@ -17,10 +17,10 @@ import pytest
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.base import AgentexError
 from core.errors.requests import EmptyFile, FileTooLarge, FileTypeMismatch, InvalidRequest, UnsupportedFileType
-from tests.fixtures.client import Api, check_error, check_success, eventually
-from tests.fixtures.leftovers import traces
-from tests.fixtures.multipart import BOUNDARY, CONTENT_TYPE, body, connection, file_part, head, part, read_status
-from tests.fixtures.server import MAX_UPLOAD_BYTES, Server, one_shape
+from tests.fixtures.http.client import Api, check_error, check_success, eventually
+from tests.fixtures.http.multipart import BOUNDARY, CONTENT_TYPE, body, connection, file_part, head, part, read_status
+from tests.fixtures.product.leftover_data import traces
+from tests.fixtures.product.server import MAX_UPLOAD_BYTES, Server, one_shape
 
 TEXT = b"# Title\n\nSome words to index.\n"
 

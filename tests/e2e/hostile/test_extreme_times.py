@@ -3,9 +3,9 @@
 import pytest
 
 from core.errors.requests import InvalidRequest
-from tests.fixtures.async_runs import HISTORY, run, run_input
-from tests.fixtures.client import Api
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.async_runs import HISTORY, run, run_input
 
 # Where they lie beyond the first and the last year, seen from somewhere else.
 ENDS = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")

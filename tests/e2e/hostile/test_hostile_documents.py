@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.fixtures.client import Api, check_error, check_success
-from tests.fixtures.hostile import ENCODINGS, END_SECONDS, GOOD_SECONDS, TABLE, UPLOAD_SECONDS, ok
-from tests.fixtures.server import Server
+from tests.fixtures.files.hostile_documents import ENCODINGS, END_SECONDS, GOOD_SECONDS, TABLE, UPLOAD_SECONDS, ok
+from tests.fixtures.http.client import Api, check_error, check_success
+from tests.fixtures.product.server import Server
 
 # A passage of a knowledge base that says nothing else has no more tokens; and no text, however it
 # is written, has more characters for them.

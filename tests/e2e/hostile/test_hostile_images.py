@@ -8,10 +8,10 @@ from PIL import Image
 
 from core.errors.base import AgentexError
 from core.errors.requests import CorruptImage, ImageTooLarge, UnsupportedFileType
-from tests.fixtures.client import Api, check_error
-from tests.fixtures.hostile import TABLE, UPLOAD_SECONDS, lying_animation
-from tests.fixtures.made_files import CAMERA, animated, photograph
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.files.hostile_documents import TABLE, UPLOAD_SECONDS, lying_animation
+from tests.fixtures.files.sample_files import CAMERA, animated, photograph
+from tests.fixtures.http.client import Api, check_error
+from tests.fixtures.product.server import Server, one_shape
 
 pytestmark = one_shape
 

@@ -10,9 +10,9 @@ from functools import partial
 import pytest
 
 from core.errors.requests import FileTooLarge, TextTooLarge
-from tests.fixtures.client import Api, check_error, check_success, eventually
-from tests.fixtures.hostile import END_SECONDS, GOOD_SECONDS, UPLOAD_SECONDS, ok
-from tests.fixtures.server import MAX_UPLOAD_BYTES, Server, one_shape
+from tests.fixtures.files.hostile_documents import END_SECONDS, GOOD_SECONDS, UPLOAD_SECONDS, ok
+from tests.fixtures.http.client import Api, check_error, check_success, eventually
+from tests.fixtures.product.server import MAX_UPLOAD_BYTES, Server, one_shape
 
 _LIMIT = "/admin/system/config/max_upload_bytes"
 LINES = {

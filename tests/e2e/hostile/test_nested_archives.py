@@ -3,9 +3,9 @@
 import time
 
 from core.errors.requests import UnsupportedFileType
-from tests.fixtures.client import Api, check_success
-from tests.fixtures.hostile import GOOD_SECONDS, UPLOAD_SECONDS, nested_zip, ok
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.files.hostile_documents import GOOD_SECONDS, UPLOAD_SECONDS, nested_zip, ok
+from tests.fixtures.http.client import Api, check_success
+from tests.fixtures.product.server import Server, one_shape
 
 
 @one_shape

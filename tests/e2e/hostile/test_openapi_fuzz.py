@@ -15,10 +15,10 @@ from uuid import uuid4
 import pytest
 
 from api.middleware import is_open
-from tests.fixtures.client import Api
-from tests.fixtures.fuzzing import HOSTILE, Caller, Document, Findings, hostile_cases, with_things
-from tests.fixtures.server import Server, one_shape
-from tests.fixtures.things import REQUESTS, Things, fill, filled, make_things
+from tests.fixtures.http.client import Api
+from tests.fixtures.http.openapi_requests import HOSTILE, Caller, Document, Findings, hostile_cases, with_things
+from tests.fixtures.product.owned_objects import REQUESTS, Things, fill, filled, make_things
+from tests.fixtures.product.server import Server, one_shape
 
 log = logging.getLogger(__name__)
 

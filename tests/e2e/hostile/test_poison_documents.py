@@ -9,9 +9,9 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.fixtures.client import TERMINAL, Api, eventually
-from tests.fixtures.hostile import TABLE, ok
-from tests.fixtures.server import Server, running_server
+from tests.fixtures.files.hostile_documents import TABLE, ok
+from tests.fixtures.http.client import TERMINAL, Api, eventually
+from tests.fixtures.product.server import Server, running_server
 
 GOOD = 20
 PARSE_SECONDS = 4

@@ -13,10 +13,10 @@ from api.middleware import is_open
 from core.errors.auth import InvalidToken, TokenReused
 from core.errors.conflicts import UsernameTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, WeakPassword
-from tests.fixtures.client import PASSWORD, Api, check_error, eventually, unique
-from tests.fixtures.processes import free_port
-from tests.fixtures.server import Server, one_shape, spawn
-from tests.fixtures.things import operations
+from tests.fixtures.http.client import PASSWORD, Api, check_error, eventually, unique
+from tests.fixtures.product.owned_objects import operations
+from tests.fixtures.product.processes import free_port
+from tests.fixtures.product.server import Server, one_shape, spawn
 
 # What a server decides, and what a careless one would take from a body.
 NOT_THE_CALLERS = {

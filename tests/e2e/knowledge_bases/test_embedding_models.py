@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from core.errors.server import EmbeddingModelUnusable, EmbeddingsUnavailable, InvalidVector
-from tests.fixtures.agents import ask
-from tests.fixtures.client import Api, eventually, unique
-from tests.fixtures.commands import Command, commands_of
-from tests.fixtures.embedding_server import KEY, EmbeddingServer
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually, unique
+from tests.fixtures.product.cli_commands import Command, commands_of
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import ask
+from tests.fixtures.servers.embedding_server import KEY, EmbeddingServer
 
 ZEBRA = "# Zebras\n\nA zebra sleeps standing up at noon."
 LION = "# Lions\n\nA lion sleeps twenty hours a day."

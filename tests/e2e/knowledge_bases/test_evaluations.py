@@ -10,9 +10,9 @@ from core.errors.conflicts import NoQuestions
 from core.errors.requests import InvalidRequest
 from kb_service.evaluation.store import MAX_EVALUATIONS
 from kb_service.questions import MAX_QUESTIONS
-from tests.fixtures.client import Api, check_success, eventually
-from tests.fixtures.multipart import connection, head
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, check_success, eventually
+from tests.fixtures.http.multipart import connection, head
+from tests.fixtures.product.server import Server, one_shape
 
 TEXTS = {
     "warranty.md": "# Warranty\n\nThe warranty of the pump lasts twenty-four months.",

@@ -7,9 +7,9 @@ import pytest
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, UnknownEmbeddingModel
-from tests.fixtures.client import Api, conforms, eventually, unique
-from tests.fixtures.leftovers import NOTHING, stored_files, traces
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, conforms, eventually, unique
+from tests.fixtures.product.leftover_data import NOTHING, stored_files, traces
+from tests.fixtures.product.server import Server, one_shape
 
 LISTED = {
     "id": "uuid",

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from core.sse import SseDecoder
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.product.server import Server
 
 SHORT = "# Note\n\nThe zebra sleeps at noon.\n"
 Event = tuple[str, dict[str, Any]]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ingestion.parsers.image.ocr import is_ready
-from tests.fixtures.client import TERMINAL, Api, eventually
-from tests.fixtures.made_files import scanned_pdf
-from tests.fixtures.server import one_shape
+from tests.fixtures.files.sample_files import scanned_pdf
+from tests.fixtures.http.client import TERMINAL, Api, eventually
+from tests.fixtures.product.server import one_shape
 
 SHORT = "# Note\n\nThe zebra sleeps at noon.\n"
 LONG = "\n\n".join(

@@ -6,9 +6,9 @@ from core.errors.auth import ReadOnly
 from core.errors.base import AgentexError
 from core.errors.conflicts import NoReindex, ReindexNotReady, ReindexRunning
 from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.reindexing import await_state, state
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.knowledge.reindex_requests import await_state, state
+from tests.fixtures.product.server import Server, one_shape
 
 SECTIONS = "\n\n".join(f"## House {n}\n\n" + f"Zebra {n} sleeps in house {n} at noon. " * 5 for n in range(8))
 TEXT = f"# Zebras\n\n{SECTIONS}\n"

@@ -9,10 +9,10 @@ from core.errors.conflicts import NoReindex, ReindexNotReady
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.factory import open_vector_index
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.embedding_server import DIMENSION, EmbeddingServer
-from tests.fixtures.reindexing import QUERY, asking, await_state, changes_of, state
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.knowledge.reindex_requests import QUERY, asking, await_state, changes_of, state
+from tests.fixtures.product.server import Server
+from tests.fixtures.servers.embedding_server import DIMENSION, EmbeddingServer
 
 ENGLISH = ("zebra", "okapi", "quagga", "tapir", "dugong")
 CHINESE = ("斑马", "水獭", "苍鹭")

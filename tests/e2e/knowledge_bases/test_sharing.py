@@ -17,8 +17,8 @@ from core.errors.auth import KnowledgeBaseNotFound, OwnerOnly, ReadOnly
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidRequest
 from core.settings import get_settings
-from tests.fixtures.client import Api, unique
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, unique
+from tests.fixtures.product.server import Server, one_shape
 
 TEXT = "# Zebra\n\nThe secret zebra sleeps at noon."
 FILE = {"files": {"file": ("b.md", b"# Lion\n\nThe lion sleeps at night.", "text/markdown")}}

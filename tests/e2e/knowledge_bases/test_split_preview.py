@@ -8,9 +8,9 @@ import pytest
 from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.requests import EmptyFile, InvalidRequest, UnreadableFile, UnsupportedFileType
 from kb_service.models import SplitterName
-from tests.fixtures.client import Api, check_error, check_success
-from tests.fixtures.leftovers import stored_files
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, check_error, check_success
+from tests.fixtures.product.leftover_data import stored_files
+from tests.fixtures.product.server import Server, one_shape
 
 TEXT = "# 手册\n\n## 安装\n\n" + "请先安装数据库。" * 60 + "\n\n## Use\n\n" + "Press start. " * 120
 

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from kb_service.models import SplitterName
-from tests.e2e.test_transfers import export, send, wait
-from tests.fixtures.client import TERMINAL, Api, check_success, eventually, unique
-from tests.fixtures.server import Server
+from tests.e2e.knowledge_bases.test_transfers import export, send, wait
+from tests.fixtures.http.client import TERMINAL, Api, check_success, eventually, unique
+from tests.fixtures.product.server import Server
 
 ANIMALS = ("zebra", "otter", "heron", "badger")
 ANIMALS_ZH = ("斑马", "水獭", "苍鹭", "獾")

@@ -15,10 +15,10 @@ from core.errors.auth import KnowledgeBaseNotFound, TransferNotFound
 from core.errors.conflicts import Conflict, KnowledgeBaseNameTaken
 from core.errors.requests import InvalidArchive
 from core.settings import get_settings
-from tests.fixtures.client import Api, check_success, eventually, unique
-from tests.fixtures.leftovers import NOTHING, check_consistent, traces
-from tests.fixtures.portable import changed, packed, unpacked
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, check_success, eventually, unique
+from tests.fixtures.knowledge.kb_transfers import changed, packed, unpacked
+from tests.fixtures.product.leftover_data import NOTHING, check_consistent, traces
+from tests.fixtures.product.server import Server
 
 ENDED = {"completed", "failed", "cancelled"}
 TEXTS = {

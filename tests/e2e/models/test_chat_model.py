@@ -9,11 +9,11 @@ from agents.llm.errors import ModelFault
 from agents.llm_registry.selection import CONFIGURED_ID
 from core.errors.auth import AccountDisabled, RunNotFound
 from core.errors.conflicts import ThreadBusy
-from tests.fixtures.agents import GUIDE, RUN, Run, ask, camel, run_body, text_of, types_of, verified_run
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.model_scripts import UPSTREAM_SECRET
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.llm.model_scripts import UPSTREAM_SECRET
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import GUIDE, RUN, Run, ask, camel, run_body, text_of, types_of, verified_run
 
 
 @pytest.fixture

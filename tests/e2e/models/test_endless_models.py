@@ -9,12 +9,12 @@ import httpx
 import psutil
 import pytest
 
-from tests.fixtures.agents import camel, run_body, text_of, verified_run
-from tests.fixtures.apis import Apis, same_caller
-from tests.fixtures.client import Api
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
-from tests.fixtures.streams import events_in
+from tests.fixtures.http.client import Api
+from tests.fixtures.http.event_streams import events_in
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.api_processes import Apis, same_caller
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import camel, run_body, text_of, verified_run
 
 _LIMITS = {
     "AGENTEX_RUN_TIMEOUT_SECONDS": "10",

@@ -11,12 +11,12 @@ from core.errors.auth import ModelNotFound, PermissionDenied
 from core.errors.base import AgentexError
 from core.errors.conflicts import ModelNameTaken
 from core.errors.requests import InvalidRequest, InvalidRunInput, UrlNotAllowed
-from tests.fixtures.agents import NOBODY, camel, run, run_body, text_of, types_of
-from tests.fixtures.client import Api, conforms, unique
-from tests.fixtures.model_scripts import UPSTREAM_SECRET
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.processes import free_port
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, conforms, unique
+from tests.fixtures.llm.model_scripts import UPSTREAM_SECRET
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.processes import free_port
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import NOBODY, camel, run, run_body, text_of, types_of
 
 KEY = "sk-secret-of-the-registry-4711"
 # Seed 002, section 6.1.

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.fixtures.agents import Library, text_of, verified_run
-from tests.fixtures.client import Api, unique
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, unique
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import Library, text_of, verified_run
 
 KEY = "sk-of-a-provider-4712"
 

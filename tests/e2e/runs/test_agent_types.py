@@ -8,10 +8,10 @@ import pytest
 from pydantic import JsonValue
 
 from agents.agui.json_patch import apply_patch
-from tests.fixtures.agents import RUN, Library, Run, camel, library_for, run_body, text_of, verified_run
-from tests.fixtures.client import Api
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import RUN, Library, Run, camel, library_for, run_body, text_of, verified_run
 
 
 @pytest.fixture

@@ -14,9 +14,21 @@ from core.errors.auth import KnowledgeBaseNotFound, RunNotFound, SessionNotFound
 from core.errors.base import AgentexError
 from core.errors.conflicts import RunIdTaken, ThreadBusy
 from core.errors.requests import InvalidRequest, InvalidRunInput, MalformedJson, RequestTooLarge, UnknownAgentType
-from tests.fixtures.agents import GUIDE, MANUAL, RUN, Run, ask, camel, run, run_body, text_of, types_of, verified_run
-from tests.fixtures.client import Api, check_success, eventually
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, check_success, eventually
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.agent_runs import (
+    GUIDE,
+    MANUAL,
+    RUN,
+    Run,
+    ask,
+    camel,
+    run,
+    run_body,
+    text_of,
+    types_of,
+    verified_run,
+)
 
 # The keys of section 12.4; what an event may have beyond them is in brackets.
 MORE = {"timestamp"}

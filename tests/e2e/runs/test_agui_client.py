@@ -10,11 +10,22 @@ import pytest
 from agents.agui.verifier import verify
 from agents.llm.errors import ModelFault
 from agents.strategies import STRATEGIES
-from tests.fixtures.agents import GUIDE, MANUAL, AguiClient, ClientRun, Library, Run, camel, run_body, text_of, types_of
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.model_scripts import UPSTREAM_SECRET
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.llm.model_scripts import UPSTREAM_SECRET
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.agent_runs import (
+    GUIDE,
+    MANUAL,
+    AguiClient,
+    ClientRun,
+    Library,
+    Run,
+    camel,
+    run_body,
+    text_of,
+    types_of,
+)
 
 LIBRARY = {"relay.md": GUIDE, "中继.md": MANUAL}
 

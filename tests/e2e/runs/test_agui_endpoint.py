@@ -12,10 +12,10 @@ from agents.agui.verifier import verify
 from core.errors.auth import NotAuthenticated
 from core.errors.requests import InvalidRunInput
 from core.sse import SseDecoder
-from tests.fixtures.agents import GUIDE
-from tests.fixtures.client import Api, check_error
-from tests.fixtures.server import Server
-from tests.fixtures.streams import events_in
+from tests.fixtures.http.client import Api, check_error
+from tests.fixtures.http.event_streams import events_in
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import GUIDE
 
 AGUI = "/agent"
 AGENTEX = "/api/v1/agent/run"

@@ -11,11 +11,11 @@ from agents.async_runs.ui_schema import UiSchemaRenderer
 from core.errors.auth import RunNotFound, SessionNotFound
 from core.errors.conflicts import RunIdTaken, ThreadBusy
 from core.errors.requests import InvalidCursor
-from tests.fixtures.agents import GUIDE, Library
-from tests.fixtures.async_runs import RUNS, Follower, answer_of, check_keys, frames_of, read, run, run_input, start
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.agent_runs import GUIDE, Library
+from tests.fixtures.runs.async_runs import RUNS, Follower, answer_of, check_keys, frames_of, read, run, run_input, start
 
 QUESTION = "Which port does the relay server listen on?"
 CARD = Draft202012Validator(UiSchemaRenderer.model_json_schema())

@@ -7,10 +7,10 @@ import pytest
 
 from core.errors.auth import SessionNotFound
 from core.errors.requests import InvalidRequest
-from tests.fixtures.agents import GUIDE
-from tests.fixtures.async_runs import HISTORY, answer_of, run, run_input
-from tests.fixtures.client import Api, conforms
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, conforms
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.agent_runs import GUIDE
+from tests.fixtures.runs.async_runs import HISTORY, answer_of, run, run_input
 
 # The document's example; ``None`` stands for null or text.
 SNAPSHOT = {

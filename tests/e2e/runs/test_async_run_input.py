@@ -13,10 +13,10 @@ from PIL import Image
 from agents.strategies import STRATEGIES
 from core.errors.auth import NotAuthenticated
 from core.errors.requests import MalformedJson
-from tests.fixtures.async_runs import HISTORY, RUNS, run_input, start
-from tests.fixtures.client import Api, check_error
-from tests.fixtures.multipart import connection, head, read_status
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, check_error
+from tests.fixtures.http.multipart import connection, head, read_status
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.async_runs import HISTORY, RUNS, run_input, start
 
 LIMIT = 256 * 1024
 JSON = {"Content-Type": "application/json"}

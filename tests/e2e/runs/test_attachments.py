@@ -11,8 +11,8 @@ from PIL import Image
 from core.errors.auth import NotAuthenticated
 from core.errors.base import AgentexError
 from core.errors.requests import CorruptImage, EmptyFile, FileTooLarge, InvalidRequest, UnsupportedFileType
-from tests.fixtures.client import Api, check_error
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, check_error
+from tests.fixtures.product.server import Server, one_shape
 
 PATH = "/agent/attachments"
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.fixtures.async_runs import answer_of, run, run_input
-from tests.fixtures.client import Api
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.async_runs import answer_of, run, run_input
 
 LONGEST_SIDE = 1568
 

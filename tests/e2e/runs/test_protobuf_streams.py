@@ -8,10 +8,10 @@ import pytest
 
 from agents.agui.protobuf.encoder import encode
 from agents.agui.verifier import verify
-from tests.fixtures.agents import RUN, AguiClient, camel, run_body
-from tests.fixtures.client import Api
-from tests.fixtures.server import Server
-from tests.fixtures.streams import events_of, read_log
+from tests.fixtures.http.client import Api
+from tests.fixtures.http.event_streams import events_of, read_log
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import RUN, AguiClient, camel, run_body
 
 PROTO = "application/vnd.ag-ui.event+proto"
 OCTETS = "application/octet-stream"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from agents.agui.verifier import verify
 from core.sse import ServerSentEvent, SseDecoder
-from tests.fixtures.agents import RUN, camel, run_body
-from tests.fixtures.client import Api
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import RUN, camel, run_body
 
 _FEW, _MANY = 8, 400
 _HOW = ("Last-Event-ID", "after")

@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.fixtures.agents import ask, text_of
-from tests.fixtures.client import Api
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import ask, text_of
 
 ZEBRA = "# Zebra\n\nThe secret zebra sleeps at noon."
 LION = "# Lion\n\nThe lion, no zebra, sleeps at night."

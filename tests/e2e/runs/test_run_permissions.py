@@ -7,10 +7,10 @@ from uuid import uuid4
 import pytest
 
 from core.errors.auth import PermissionDenied
-from tests.fixtures.agents import GUIDE, camel, run, run_body, text_of, types_of, verified_run
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import GUIDE, camel, run, run_body, text_of, types_of, verified_run
 
 QUESTION = "Which port does the relay server listen on?"
 BOOK = {"action": "create", "event_timezone": "UTC", "title": "Talk", "start": "2026-11-23T09:00"}

@@ -8,11 +8,11 @@ import pytest
 from agents.agui.verifier import verify
 from core.errors.auth import RunNotFound
 from core.errors.requests import InvalidCursor
-from tests.fixtures.agents import RUN, Run, camel, run, run_body
-from tests.fixtures.client import Api
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server, one_shape
-from tests.fixtures.streams import events_of, frames_of, log_path, read_log, streaming
+from tests.fixtures.http.client import Api
+from tests.fixtures.http.event_streams import events_of, frames_of, log_path, read_log, streaming
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.agent_runs import RUN, Run, camel, run, run_body
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from core.errors.auth import PermissionDenied, SessionNotFound, UserNotFound
 from core.errors.conflicts import InterruptNotOpen
 from core.errors.requests import InterruptAnswerInvalid
-from tests.fixtures.client import Api, check_error, eventually
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, check_error, eventually
+from tests.fixtures.product.server import Server
 
 ASK_CONFIRM = '/tool confirm_action {"message": "Delete all?"}'
 ASK_INPUT = '/tool request_input {"prompt": "Which address?"}'

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from core.errors.auth import RetrievalNotFound
-from tests.fixtures.agents import GUIDE, MANUAL, ask, run, run_body
-from tests.fixtures.client import Api
+from tests.fixtures.http.client import Api
+from tests.fixtures.runs.agent_runs import GUIDE, MANUAL, ask, run, run_body
 
 QUESTION = "Which port does the relay server listen on?"
 

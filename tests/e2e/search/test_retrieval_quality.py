@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.fixtures.client import Api
-from tests.fixtures.server import one_shape
+from tests.fixtures.http.client import Api
+from tests.fixtures.product.server import one_shape
 
 # Neighbouring subjects in both languages, so that a lost leg or a wrong fusion shows.
 PARAGRAPHS = {

@@ -6,8 +6,8 @@ import pytest
 
 from core.errors.base import AgentexError
 from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
-from tests.fixtures.client import Api, conforms
-from tests.fixtures.server import one_shape
+from tests.fixtures.http.client import Api, conforms
+from tests.fixtures.product.server import one_shape
 
 FOUND = {
     "document_id": "uuid",

@@ -4,8 +4,8 @@ import pytest
 
 from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound
 from core.errors.requests import InvalidRequest
-from tests.fixtures.client import Api, unique
-from tests.fixtures.server import one_shape
+from tests.fixtures.http.client import Api, unique
+from tests.fixtures.product.server import one_shape
 
 CATS = "# Cats\n\nA cat sleeps most of the day and hunts at dusk.\n"
 DOGS = "# Dogs\n\nA dog guards the house while the cat sleeps on the roof.\n"

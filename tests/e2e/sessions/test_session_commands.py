@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 
 from core.errors.auth import SessionNotFound
-from tests.fixtures.agents import ask
-from tests.fixtures.client import Api
-from tests.fixtures.commands import Command, commands_of
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api
+from tests.fixtures.product.cli_commands import Command, commands_of
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import ask
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 
 from core.errors.auth import RunNotFound, SessionNotFound
 from core.errors.conflicts import SessionArchived
-from tests.fixtures.agents import Run, ask, camel, run, run_body
-from tests.fixtures.client import Api, check_error
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, check_error
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import Run, ask, camel, run, run_body
 
 FLAG = "\U0001f1e8\U0001f1f3"
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"

@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 
 from core.errors.requests import InvalidPagination, InvalidRequest
-from tests.fixtures.agents import ask
-from tests.fixtures.client import Api
-from tests.fixtures.server import one_shape
+from tests.fixtures.http.client import Api
+from tests.fixtures.product.server import one_shape
+from tests.fixtures.runs.agent_runs import ask
 
 
 def said(user: Api, question: str, *, title: str = "") -> str:

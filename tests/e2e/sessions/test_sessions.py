@@ -7,9 +7,9 @@ import pytest
 from agents.llm_registry.selection import EXTRACTIVE_ID
 from core.errors.auth import KnowledgeBaseNotFound, ModelNotFound, SessionNotFound
 from core.errors.requests import InvalidRequest, UnknownAgentType
-from tests.fixtures.agents import GUIDE, Run, ask, run, run_body
-from tests.fixtures.client import Api, conforms
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, conforms
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.agent_runs import GUIDE, Run, ask, run, run_body
 
 CONFIG = {
     "agent_type": "react",

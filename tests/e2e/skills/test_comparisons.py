@@ -10,11 +10,11 @@ import pytest
 
 from core.errors.auth import ModelNotFound, PermissionDenied, SkillNotFound, SkillVersionNotFound
 from core.errors.requests import InvalidRequest
-from tests.fixtures.client import Api
-from tests.fixtures.commands import commands_of
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
-from tests.fixtures.skill_texts import REPORT
+from tests.fixtures.http.client import Api
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.cli_commands import commands_of
+from tests.fixtures.product.server import Server
+from tests.fixtures.skills.skill_texts import REPORT
 
 QUERY = "Write my report. #compared {}"
 

@@ -11,10 +11,10 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillVersionNotFound
 from core.errors.conflicts import SkillChanged
 from core.errors.requests import InvalidRequest, UnreadableSkill
-from tests.fixtures.client import Api, check_error, check_success
-from tests.fixtures.made_files import zipped
-from tests.fixtures.server import Server, one_shape
-from tests.fixtures.skill_texts import REPORT, REVIEW
+from tests.fixtures.files.sample_files import zipped
+from tests.fixtures.http.client import Api, check_error, check_success
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.skills.skill_texts import REPORT, REVIEW
 
 
 @one_shape

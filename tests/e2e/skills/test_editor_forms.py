@@ -2,9 +2,9 @@
 
 from core.errors.conflicts import SkillChanged
 from core.errors.requests import InvalidRequest, SkillNotEditable, UnreadableSkill
-from tests.fixtures.client import Api, check_success
-from tests.fixtures.server import one_shape
-from tests.fixtures.skill_texts import REPORT, REVIEW
+from tests.fixtures.http.client import Api, check_success
+from tests.fixtures.product.server import one_shape
+from tests.fixtures.skills.skill_texts import REPORT, REVIEW
 
 pytestmark = one_shape
 

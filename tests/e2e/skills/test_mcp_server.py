@@ -30,10 +30,10 @@ from core.errors.auth import (
     SkillNotFound,
 )
 from core.errors.requests import InvalidPagination, InvalidRequest, MalformedJson, MethodNotAllowed, RequestTooLarge
-from tests.fixtures.client import NO_CERTIFICATES, Api, check_error
-from tests.fixtures.made_files import zipped
-from tests.fixtures.server import Server, one_shape
-from tests.fixtures.skill_texts import PACKAGED, REPORT, REVIEW
+from tests.fixtures.files.sample_files import zipped
+from tests.fixtures.http.client import NO_CERTIFICATES, Api, check_error
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.skills.skill_texts import PACKAGED, REPORT, REVIEW
 
 PATH = "/mcp"
 MODES = ("legacy", "auto")

@@ -12,10 +12,10 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillNotExportable, SkillNotPending, SkillReviewNeeded, SkillsFull
 from core.errors.requests import FileTooLarge, InvalidRequest
-from tests.fixtures.client import Api, check_error, check_success
-from tests.fixtures.made_files import zipped
-from tests.fixtures.server import Server, one_shape
-from tests.fixtures.skill_texts import HIDDEN, PACKAGED, REPORT, REVIEW
+from tests.fixtures.files.sample_files import zipped
+from tests.fixtures.http.client import Api, check_error, check_success
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.skills.skill_texts import HIDDEN, PACKAGED, REPORT, REVIEW
 
 WRITERS_WAIT_SECONDS = 10
 FACTORS = "| inch | 2.54 |\n"

@@ -8,10 +8,10 @@ import pytest
 from core.errors.auth import OwnerOnly, PermissionDenied, ReadOnly, SkillVersionNotFound
 from core.errors.conflicts import SkillChanged, SkillNotPending, SkillReviewNeeded
 from core.errors.requests import InvalidRequest
-from tests.fixtures import skill_texts
-from tests.fixtures.agents import text_of, verified_run
-from tests.fixtures.client import Api, check_success
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, check_success
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.agent_runs import text_of, verified_run
+from tests.fixtures.skills import skill_texts
 
 # Without an input that a run would wait for.
 REPORT = skill_texts.REPORT.replace("required", "default: all")

@@ -8,9 +8,9 @@ import pytest
 from core.errors.auth import OwnerOnly, PermissionDenied, ReadOnly, SkillNotFound, SkillVersionNotFound
 from core.errors.conflicts import SkillNotPublishable
 from core.errors.requests import QuotaExceeded
-from tests.fixtures.client import Api
-from tests.fixtures.server import Server, one_shape
-from tests.fixtures.skill_texts import HIDDEN, REPORT, REVIEW
+from tests.fixtures.http.client import Api
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.skills.skill_texts import HIDDEN, REPORT, REVIEW
 
 WIDER = REPORT.replace("- search_knowledge_base", "- search_knowledge_base\n- send_mail")
 

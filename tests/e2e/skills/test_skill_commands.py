@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fixtures.client import Api
-from tests.fixtures.commands import Command, commands_of
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api
+from tests.fixtures.product.cli_commands import Command, commands_of
+from tests.fixtures.product.server import Server
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from agents.agui.json_patch import apply_patch
 from agents.agui.verifier import verify
 from core.errors.auth import PermissionDenied
 from core.errors.requests import InvalidRequest, InvalidRunInput
-from tests.fixtures.agents import Run, camel, run, run_body, text_of, types_of, verified_run
-from tests.fixtures.apis import Apis, same_caller
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
-from tests.fixtures.skill_files import FILES, REPORT, REVIEW, add_skill_to, write_skill
-from tests.fixtures.streams import events_of, read_log
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.http.event_streams import events_of, read_log
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.api_processes import Apis, same_caller
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import Run, camel, run, run_body, text_of, types_of, verified_run
+from tests.fixtures.skills.stored_skills import FILES, REPORT, REVIEW, add_skill_to, write_skill
 
 LOAD = ["load_skill", {"name": "daily-report"}]
 CLOCK = ["current_time", {}]

@@ -8,9 +8,9 @@ import pytest
 from core.errors.auth import NotAuthenticated, PermissionDenied, SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from core.errors.conflicts import SkillChanged, SkillSlugTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, SkillFilesRefused, UnreadableSkill
-from tests.fixtures.client import Api, check_error, check_success, conforms, unique
-from tests.fixtures.server import Server, one_shape
-from tests.fixtures.skill_texts import REPORT, REVIEW
+from tests.fixtures.http.client import Api, check_error, check_success, conforms, unique
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.skills.skill_texts import REPORT, REVIEW
 
 LISTED = json.loads("""{
   "id": "uuid", "name": "代码审查", "description": "对提交的代码进行审查...", "category": "开发工具",

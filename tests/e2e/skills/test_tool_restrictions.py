@@ -4,12 +4,12 @@ import pytest
 
 from agents.agui.verifier import verify
 from core.errors.requests import InvalidRunInput
-from tests.e2e.test_skill_runs import DENIED, READ, answering, asking, checked, offered, results_of, state_of
-from tests.fixtures.agents import run, run_body, text_of
-from tests.fixtures.client import Api
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
-from tests.fixtures.skill_files import CAREFUL, REPORT, write_skill
+from tests.e2e.skills.test_skill_runs import DENIED, READ, answering, asking, checked, offered, results_of, state_of
+from tests.fixtures.http.client import Api
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import run, run_body, text_of
+from tests.fixtures.skills.stored_skills import CAREFUL, REPORT, write_skill
 
 CLOCK = ["current_time", {"timezone": "UTC"}]
 LOADED = ["load_skill", {"name": "daily-report", "inputs": {"team": "Relay"}}]

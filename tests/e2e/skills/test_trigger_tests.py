@@ -8,10 +8,10 @@ import pytest
 
 from core.errors.auth import ModelNotFound, PermissionDenied, SkillNotFound
 from core.errors.requests import InvalidRequest
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
-from tests.fixtures.skill_texts import REPORT, REVIEW
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server
+from tests.fixtures.skills.skill_texts import REPORT, REVIEW
 
 # A model that says something and calls nothing.
 QUIET = '#rounds {"rounds": [], "chosen": 0}'

@@ -11,12 +11,12 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.fixtures.agents import ask, camel, run, run_body, text_of
-from tests.fixtures.client import Api, unique
-from tests.fixtures.processes import ROOT
-from tests.fixtures.server import Server, running_server
+from tests.fixtures.http.client import Api, unique
+from tests.fixtures.paths import DATA
+from tests.fixtures.product.server import Server, running_server
+from tests.fixtures.runs.agent_runs import ask, camel, run, run_body, text_of
 
-FOLDERS = ROOT / "tests" / "data" / "data_folders"
+FOLDERS = DATA / "data_folders"
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from kb_service.embeddings.cpu import detect_processor
 from kb_service.embeddings.minilm.runtime import choose_backend
-from tests.fixtures.server import Server
+from tests.fixtures.product.server import Server
 
 
 def test_readiness_names_the_encoder_and_what_it_computes_in(embedded: Server):

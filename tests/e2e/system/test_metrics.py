@@ -4,9 +4,9 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from core.errors.auth import InvalidToken, NotAuthenticated, PermissionDenied
-from tests.fixtures.client import Api, check_error, eventually
-from tests.fixtures.server import METRICS_TOKEN as TOKEN
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, check_error, eventually
+from tests.fixtures.product.server import METRICS_TOKEN as TOKEN
+from tests.fixtures.product.server import Server
 
 
 def scrape(server: Server) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

@@ -15,9 +15,10 @@ import httpx
 import psutil
 import pytest
 
-from tests.fixtures.client import Api
-from tests.fixtures.environment import without_settings
-from tests.fixtures.processes import ROOT, is_running, read_parts, redis_program, runtime_dir, wait_until
+from tests.fixtures.http.client import Api
+from tests.fixtures.paths import ROOT
+from tests.fixtures.product.environment import without_settings
+from tests.fixtures.product.processes import is_running, read_parts, redis_program, runtime_dir, wait_until
 
 PARTS = ("redis", "engine", "worker", "api")
 START_SECONDS = 120.0

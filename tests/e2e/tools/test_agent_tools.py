@@ -5,9 +5,9 @@ import json
 import pytest
 
 from core.errors.requests import InvalidRunInput
-from tests.fixtures.agents import GUIDE, MANUAL, text_of, verified_run
-from tests.fixtures.client import Api
-from tests.fixtures.server import one_shape
+from tests.fixtures.http.client import Api
+from tests.fixtures.product.server import one_shape
+from tests.fixtures.runs.agent_runs import GUIDE, MANUAL, text_of, verified_run
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from icalendar import Calendar
 
 from core.errors.auth import CalendarEventNotFound, CalendarFeedNotFound
 from core.errors.requests import InvalidRequest
-from tests.fixtures.agents import verified_run
-from tests.fixtures.client import Api, check_error, conforms
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, check_error, conforms
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.agent_runs import verified_run
 
 EVENT = {
     "id": "uuid",

@@ -12,13 +12,13 @@ from core.errors.auth import McpConnectionNotFound, McpToolNotFound, PermissionD
 from core.errors.conflicts import McpNameTaken, McpSwitchedOff
 from core.errors.requests import InvalidRequest, UrlNotAllowed
 from core.errors.server import McpResultTooLarge, McpUnavailable
-from tests.core.test_outgoing import FORMS
-from tests.fixtures.agents import NOBODY, camel, run, run_body, text_of
-from tests.fixtures.client import Api, conforms, eventually
-from tests.fixtures.mcp_server import TOKEN, McpServers
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.policy_scripts import PLACE
-from tests.fixtures.server import Server
+from tests.core.test_outbound import FORMS
+from tests.fixtures.http.client import Api, conforms, eventually
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.llm.tool_scripts import PLACE
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import NOBODY, camel, run, run_body, text_of
+from tests.fixtures.servers.mcp_server import TOKEN, McpServers
 
 PATH = "/mcp/connections"
 POLICIES = "/users/me/tool-policies"

@@ -10,11 +10,11 @@ from agents.llm_registry.selection import CONFIGURED_ID
 from core.errors.auth import MemoryNotFound
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidPagination, InvalidRequest, UnknownAgentType
-from tests.fixtures.agents import ask, run_body, text_of, types_of, verified_run
-from tests.fixtures.client import Api, eventually, unique
-from tests.fixtures.memory_scripts import IS_MEMORY_AGENT, POISON, SAID
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server, one_shape
+from tests.fixtures.http.client import Api, eventually, unique
+from tests.fixtures.llm.memory_scripts import IS_MEMORY_AGENT, POISON, SAID
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.runs.agent_runs import ask, run_body, text_of, types_of, verified_run
 
 ENGLISH = ("I am allergic to peanuts.", "My manager is called Grace.", "I like the metric system.")
 CHINESE = ("我对花生过敏", "我的部门是财务部", "请用公制单位回答")

@@ -11,10 +11,10 @@ from agents.skills.factory import MOST_LISTED
 from agents.strategies import STRATEGIES
 from agents.tools import DEFAULT_POLICIES
 from core.db.database import Database
-from tests.fixtures.agents import GUIDE, camel, run, run_body, text_of
-from tests.fixtures.client import Api
-from tests.fixtures.server import Server
-from tests.fixtures.skill_files import FILES, REVIEW, add_skill_to
+from tests.fixtures.http.client import Api
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import GUIDE, camel, run, run_body, text_of
+from tests.fixtures.skills.stored_skills import FILES, REVIEW, add_skill_to
 
 PLACE = {"name": "where_am_i", "description": "The user's place.", "parameters": {"type": "object"}}
 EVENT = {

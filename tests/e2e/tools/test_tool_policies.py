@@ -9,12 +9,12 @@ import pytest
 
 from core.errors.auth import ToolPolicyFixed
 from core.errors.requests import InvalidRequest
-from tests.fixtures.agents import GUIDE, camel, run, run_body, text_of, types_of
-from tests.fixtures.apis import Apis
-from tests.fixtures.client import Api
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.policy_scripts import BOOKING
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.llm.tool_scripts import BOOKING
+from tests.fixtures.product.api_processes import Apis
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import GUIDE, camel, run, run_body, text_of, types_of
 
 PATH = "/users/me/tool-policies"
 BOUNDS = {"save_memory": "never", "current_time": "ask"}

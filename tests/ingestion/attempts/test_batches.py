@@ -19,8 +19,8 @@ from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.protocol import Vectors
 from kb_service.models import Chunk, Document
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.stored import edit, reread, upload
+from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = pytest.mark.anyio
 # For what no database decides.

@@ -10,7 +10,7 @@ import pytest
 from ingestion.parsers import FORMATS, parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.limits import ParseLimits
-from tests.fixtures.made_files import MADE, sample
+from tests.fixtures.files.sample_files import MADE, sample
 
 NAMES = [*MADE, "backup.pptx", "stock.xlsx", "operations.docx"]
 MEDIA = {suffix: form.media_type for form in FORMATS for suffix in form.suffixes}

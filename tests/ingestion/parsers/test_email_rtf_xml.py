@@ -7,7 +7,7 @@ import pytest
 from ingestion.parsers import parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.limits import ParseLimits
-from tests.fixtures.made_files import RTF, compound, eml, msg
+from tests.fixtures.files.sample_files import RTF, compound, eml, msg
 
 EML, MSG = "message/rfc822", "application/vnd.ms-outlook"
 RICH, XML = "application/rtf", "application/xml"

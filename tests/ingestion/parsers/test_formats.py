@@ -1,7 +1,6 @@
 """What single formats must get right beyond the golden files."""
 
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,8 @@ from ingestion.parsers.limits import ParseLimits
 from ingestion.splitters.base import SplitSizes
 from ingestion.splitters.heading_recursive import split
 from kb_service.text.token_counter import token_counter
+from tests.fixtures.paths import PARSER_DATA
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "parsers"
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 NAMESPACES = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
@@ -322,11 +321,11 @@ def pdf_file(pages):
 def test_pdf_without_readable_text_says_why(name, reason, monkeypatch):
     monkeypatch.setattr(ocr, "is_ready", lambda: False)
     with pytest.raises(ParseFailure) as caught:
-        parser_for("application/pdf")(DATA / name, ParseLimits())
+        parser_for("application/pdf")(PARSER_DATA / name, ParseLimits())
     assert caught.value.reason == reason
 
 
 def test_pdf_with_more_pages_than_allowed_is_refused():
     with pytest.raises(ParseFailure) as caught:
-        parser_for("application/pdf")(DATA / "handbook.pdf", ParseLimits(pages=3))
+        parser_for("application/pdf")(PARSER_DATA / "handbook.pdf", ParseLimits(pages=3))
     assert caught.value.reason == "too_many_pages"

@@ -4,7 +4,6 @@ import asyncio
 import random
 import zipfile
 import zlib
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,8 @@ from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.image.ocr import is_ready
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.sandbox.client import ParserChild
-from tests.fixtures.hostile import GOOD_SECONDS
+from tests.fixtures.files.hostile_documents import GOOD_SECONDS
+from tests.fixtures.paths import PARSER_DATA
 
 pytestmark = pytest.mark.anyio
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -198,7 +198,7 @@ async def test_blanks_beyond_the_head_fail_as_empty_text(child, tmp_path):
     assert await outcome(child, put(tmp_path, "ws.md", " \n" * 50_000)) == "empty_text"
 
 
-HANDBOOK = Path(__file__).resolve().parents[1] / "data" / "parsers" / "handbook.pdf"
+HANDBOOK = PARSER_DATA / "handbook.pdf"
 
 
 def pdf(body, root="1 0 R"):
@@ -240,7 +240,7 @@ CORRUPT = {
     "no_end.pdf": lambda: pdf_page().split(b"startxref")[0],
     "no_pages.pdf": lambda: pdf("1 0 obj<</Type/Catalog>>endobj\n"),
     "header_only.pdf": lambda: b"%PDF-1.4\n",
-    "cut.docx": lambda: (HANDBOOK.parent / "operations.docx").read_bytes()[:9000],
+    "cut.docx": lambda: (PARSER_DATA / "operations.docx").read_bytes()[:9000],
     "no_document.docx": lambda: b"PK\x05\x06" + bytes(18),
     "old_word.docx": lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(4096),
     "broken.json": lambda: b'{"a": [1, 2',
@@ -257,8 +257,8 @@ async def test_encrypted_word_file_fails_as_password_protected(child, tmp_path):
     content = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(2048)
     content += "EncryptedPackage".encode("utf-16-le") + bytes(2048)
     assert await outcome(child, put(tmp_path, "locked.docx", content)) == "password_protected"
-    assert await outcome(child, HANDBOOK.parent / "locked.pdf") == "password_protected"
-    scanned = await outcome(child, HANDBOOK.parent / "scanned.pdf")
+    assert await outcome(child, PARSER_DATA / "locked.pdf") == "password_protected"
+    scanned = await outcome(child, PARSER_DATA / "scanned.pdf")
     assert scanned == ("empty_text" if is_ready() else "no_text_layer")
 
 

@@ -14,7 +14,7 @@ from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.sandbox.client import ParserChild
-from tests.fixtures.hostile import COMPLETED, ENCODINGS, END_SECONDS, GOOD_SECONDS, TABLE, ok, word
+from tests.fixtures.files.hostile_documents import COMPLETED, ENCODINGS, END_SECONDS, GOOD_SECONDS, TABLE, ok, word
 
 pytestmark = pytest.mark.anyio
 GIGABYTE = 2**30

@@ -10,8 +10,8 @@ from PIL import Image
 from core.errors.requests import ImageTooLarge
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.preflight import check_image
-from tests.fixtures.hostile import TABLE, UPLOAD_SECONDS
-from tests.fixtures.made_files import DATA
+from tests.fixtures.files.hostile_documents import TABLE, UPLOAD_SECONDS
+from tests.fixtures.paths import PARSER_DATA
 
 SMALL = ParseLimits(image_pixels=100)
 
@@ -38,7 +38,7 @@ def test_bound_is_the_parsers_own():
 
 @pytest.mark.parametrize("cut", [8, 20, 30, 200, 3000])
 def test_damaged_picture_is_left_to_the_parser(cut: int):
-    whole = (DATA / "notice.png").read_bytes()
+    whole = (PARSER_DATA / "notice.png").read_bytes()
     check_image(io.BytesIO(whole[:cut]), ParseLimits())
     check_image(io.BytesIO(whole[:12] + bytes(4) + whole[16:cut]), ParseLimits())
 

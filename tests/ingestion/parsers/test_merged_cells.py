@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.fixtures.made_files import cells, open_document, pptx, xlsx
-from tests.ingestion.test_parsers_formats import WORD, blocks, parse, word_file
-from tests.ingestion.test_parsers_office import BOOK, OPEN, SLIDES
+from tests.fixtures.files.sample_files import cells, open_document, pptx, xlsx
+from tests.ingestion.parsers.test_formats import WORD, blocks, parse, word_file
+from tests.ingestion.parsers.test_office_and_epub import BOOK, OPEN, SLIDES
 
 # A header over two columns, a label over two rows, a section's name over the whole width.
 TABLE = [

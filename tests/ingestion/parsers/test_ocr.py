@@ -16,15 +16,16 @@ from ingestion.parsers.image.ocr import GreyImage, OcrResult, OcrSettings, is_re
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.sandbox.client import ParserChild
 from ingestion.parsers.sandbox.protocol import ParseRequest
-from tests.fixtures.hostile import page_pdf
-from tests.fixtures.made_files import DATA, scanned_pdf
+from tests.fixtures.files.hostile_documents import page_pdf
+from tests.fixtures.files.sample_files import scanned_pdf
+from tests.fixtures.paths import PARSER_DATA
 
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.skipif(not is_ready(), reason="no text recognition here: agentex[ocr] and its language data"),
 ]
 ENGLISH, CHINESE = "backup runs every night", "备份每天凌晨两点运行"
-NOTICE = DATA / "notice.png"
+NOTICE = PARSER_DATA / "notice.png"
 
 
 @pytest.fixture
@@ -64,13 +65,13 @@ async def test_scanned_page_and_picture_are_read_in_the_child(child, tmp_path):
 
 async def test_child_is_light_until_a_picture_is_read_and_replaced_after_a_heavy_one(tmp_path):
     child = ParserChild(recycle_bytes=70 * 2**20)
-    await child.parse(DATA / "guide.md", "text/markdown")
-    await child.parse(DATA / "stock.xlsx", MEDIA["xlsx"])
+    await child.parse(PARSER_DATA / "guide.md", "text/markdown")
+    await child.parse(PARSER_DATA / "stock.xlsx", MEDIA["xlsx"])
     first = child.pid
     assert psutil.Process(first).memory_info().rss < 60 * 2**20
     await child.parse(NOTICE, "image/png")
     assert child.pid == first
-    await child.parse(DATA / "guide.md", "text/markdown")
+    await child.parse(PARSER_DATA / "guide.md", "text/markdown")
     assert child.pid != first
     assert psutil.Process(child.pid).memory_info().rss < 60 * 2**20
     await child.close()
@@ -123,7 +124,7 @@ async def test_who_hears_how_far_it_is_may_end_it(child, tmp_path):
     with pytest.raises(LookupError):
         await child.parse_each([ParseRequest(path, "application/pdf", ParseLimits())], listener=stop)
     assert child.pid is None
-    assert (await child.parse(DATA / "guide.md", "text/markdown")).text
+    assert (await child.parse(PARSER_DATA / "guide.md", "text/markdown")).text
 
 
 def test_each_page_of_a_tiff_is_read(tmp_path):

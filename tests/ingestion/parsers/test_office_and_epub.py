@@ -5,7 +5,17 @@ import pytest
 from ingestion.parsers import parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.limits import ParseLimits
-from tests.fixtures.made_files import cells, epub, open_document, pptx, relations, shape, slide_table, xlsx, zipped
+from tests.fixtures.files.sample_files import (
+    cells,
+    epub,
+    open_document,
+    pptx,
+    relations,
+    shape,
+    slide_table,
+    xlsx,
+    zipped,
+)
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 SLIDES = f"{_OFFICE}.presentationml.presentation"

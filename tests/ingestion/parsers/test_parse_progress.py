@@ -14,7 +14,7 @@ from ingestion.parsers.sandbox.protocol import HEADER, pack_progress, unpack_rep
 from kb_service.documents import progress as document_progress
 from kb_service.models import KnowledgeBase
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.stored import reread, upload
+from tests.fixtures.knowledge.stored_documents import reread, upload
 
 pytestmark = pytest.mark.anyio
 

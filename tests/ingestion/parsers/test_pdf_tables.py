@@ -16,7 +16,7 @@ from ingestion.parsers.text_cleanup import clean
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import SplitSizes
 from kb_service.text.token_counter import token_counter
-from tests.fixtures.ruled_pdf import ROW, cells, line, ruled_pdf, table, words
+from tests.fixtures.files.ruled_pdf import ROW, cells, line, ruled_pdf, table, words
 
 WIDTHS = (100, 80, 80)
 PRICES = (("Tea", "North", "South"), ("Green", "3.50", "3.70"), ("Black", "", "2.10"))

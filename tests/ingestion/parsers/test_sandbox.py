@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
@@ -18,10 +17,10 @@ from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.sandbox.client import ParserChild
 from ingestion.parsers.sandbox.protocol import HEADER, ParseRequest, pack_reply, unpack_reply
+from tests.fixtures.paths import PARSER_DATA
 
 pytestmark = pytest.mark.anyio
-DATA = Path(__file__).resolve().parents[1] / "data" / "parsers"
-GUIDE = DATA / "guide.md"
+GUIDE = PARSER_DATA / "guide.md"
 
 
 @pytest.fixture
@@ -66,8 +65,8 @@ async def test_child_gives_what_the_parser_gives(child):
         ("handbook.pdf", "application/pdf"),
         ("manual.html", "text/html"),
     ):
-        there = await child.parse(DATA / name, media_type)
-        assert there == parser_for(media_type)(DATA / name, ParseLimits())
+        there = await child.parse(PARSER_DATA / name, media_type)
+        assert there == parser_for(media_type)(PARSER_DATA / name, ParseLimits())
 
 
 async def test_child_stays_warm_between_documents(child):
@@ -75,7 +74,7 @@ async def test_child_stays_warm_between_documents(child):
     await child.parse(GUIDE, "text/markdown")
     first = child.pid
     await child.parse(GUIDE, "text/markdown")
-    assert await reason_of(child.parse(DATA / "locked.pdf", "application/pdf")) == ("password_protected")
+    assert await reason_of(child.parse(PARSER_DATA / "locked.pdf", "application/pdf")) == ("password_protected")
     assert child.pid == first
 
 
@@ -118,7 +117,7 @@ async def test_files_behind_one_that_ends_the_child_are_parsed_in_another(child,
     asked = [
         ParseRequest(GUIDE, "text/markdown", ParseLimits()),
         ParseRequest(slow_file, "text/markdown", short),
-        ParseRequest(DATA / "locked.pdf", "application/pdf", ParseLimits()),
+        ParseRequest(PARSER_DATA / "locked.pdf", "application/pdf", ParseLimits()),
         ParseRequest(GUIDE, "text/markdown", ParseLimits()),
     ]
     first, slow, locked, last = await child.parse_each(asked)

@@ -9,7 +9,7 @@ import pytest
 from core.errors.requests import ArchiveLimits
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.preflight import check_container
-from tests.fixtures.hostile import TABLE, ok, zipped
+from tests.fixtures.files.hostile_documents import TABLE, ok, zipped
 
 END = b"PK\x05\x06"
 

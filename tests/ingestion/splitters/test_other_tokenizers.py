@@ -1,7 +1,6 @@
 """Splitters with tokenizers of other encoders: to those a Chinese paragraph is a single word."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,8 +11,9 @@ from ingestion.parsers.model import Element, ParsedDocument
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import SplitSizes
 from kb_service.text.token_counter import TokenCounter
+from tests.fixtures.paths import GUIDE
 
-GUIDE = sorted(Path(__file__).parents[2].glob("docs/guide/*/*.md"))
+PAGES = sorted(GUIDE.glob("*/*.md"))
 SENTENCES = [f"第{n}章讲的是“怎么安装数据库”，然后启动服务。" for n in range(12)]
 WORDS = st.sampled_from(["数据库", "安装", "服务器", "database", "install", "don't", "3.14", "naïve", "😀", "e\u0301"])
 SIGNS = st.sampled_from(["", " ", "，", "。", ". ", "！”", "（", "\n", "  \t"])
@@ -28,7 +28,7 @@ def unigram() -> Tokenizer:
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     trainer = trainers.UnigramTrainer(vocab_size=3000, unk_token="<unk>", special_tokens=["<unk>"], show_progress=False)
-    tokenizer.train([str(path) for path in GUIDE], trainer)
+    tokenizer.train([str(path) for path in PAGES], trainer)
     return tokenizer
 
 
@@ -38,7 +38,7 @@ def byte_pairs() -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=3000, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train([str(path) for path in GUIDE], trainer)
+    tokenizer.train([str(path) for path in PAGES], trainer)
     return tokenizer
 
 
@@ -80,7 +80,7 @@ def test_pieces_hold_every_token_and_about_as_many_as_asked_for(counter: TokenCo
 
 
 def test_count_is_the_tokenizers_own_but_for_tokens_across_signs(counter: TokenCounter):
-    for path in GUIDE:
+    for path in PAGES:
         text = path.read_text(encoding="utf-8")
         own = len(counter.offsets(text))
         assert own * 0.98 <= counter.count(text) <= own * 1.3

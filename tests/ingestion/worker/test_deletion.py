@@ -24,9 +24,9 @@ from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.edge_index import EdgeVectorIndex
-from tests.fixtures.stored import edit, reread, upload
-from tests.fixtures.worker_context import beside_unopened
+from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.stored_documents import edit, reread, upload
+from tests.fixtures.knowledge.worker_context import beside_unopened
 
 pytestmark = pytest.mark.anyio
 TEXT = b"# A\n\nSome text about zebras.\n"

@@ -12,7 +12,7 @@ from kb_service.documents import upload as document_upload
 from kb_service.documents.storage import FileType, StoredFile
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
-from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.database.rows import add_knowledge_base
 
 pytestmark = pytest.mark.anyio
 

@@ -19,8 +19,8 @@ from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
 from kb_service.models import Document, KnowledgeBase
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.stored import edit, reread, upload
+from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)

@@ -21,8 +21,8 @@ from kb_service.documents import jobs as document_jobs
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
-from tests.fixtures.stored import blocks, edit, reread, upload
-from tests.fixtures.worker_context import beside_unopened
+from tests.fixtures.knowledge.stored_documents import blocks, edit, reread, upload
+from tests.fixtures.knowledge.worker_context import beside_unopened
 
 pytestmark = pytest.mark.anyio
 TEXT = b"# A\n\nSome text.\n"

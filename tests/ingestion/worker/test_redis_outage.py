@@ -10,7 +10,7 @@ from arq.typing import WorkerCoroutine
 from arq.worker import func
 
 from ingestion.worker.main import QueueWorker
-from tests.fixtures.own_redis import OwnRedis
+from tests.fixtures.servers.redis_server import OwnRedis
 
 pytestmark = pytest.mark.anyio
 

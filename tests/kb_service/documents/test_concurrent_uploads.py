@@ -20,8 +20,8 @@ from kb_service.documents.storage import FileType, StoredFile
 from kb_service.documents.upload import OnConflict, Upload, UploadRefusal, UploadResult
 from kb_service.models import Document, KnowledgeBase
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.stored import edit
+from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.stored_documents import edit
 
 pytestmark = pytest.mark.anyio
 KIND = FileType("text/markdown", "markdown")

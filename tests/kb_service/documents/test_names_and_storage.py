@@ -13,7 +13,7 @@ from core.errors.requests import EmptyFile, FileTooLarge, InvalidFileName
 from kb_service.document_names import clean_name
 from kb_service.documents.storage import store_stream
 from kb_service.object_storage.local import LocalObjectStore
-from tests.fixtures.stored import blocks
+from tests.fixtures.knowledge.stored_documents import blocks
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 

@@ -23,7 +23,7 @@ from kb_service.embeddings.minilm import artifacts
 from kb_service.embeddings.minilm.artifacts import WEIGHTS, is_prepared, prepare, prepared_folder
 from kb_service.embeddings.minilm.encoder import open_encoder
 from kb_service.embeddings.minilm.runtime import Backend, choose_backend
-from tests.fixtures.processes import ROOT
+from tests.fixtures.paths import ROOT
 
 SENTENCES = [
     "The river floods every spring, and the town moves its market to the hill.",

@@ -13,7 +13,7 @@ from core.settings.embeddings import EmbeddingModelSetting
 from kb_service.embeddings.catalog import served_models
 from kb_service.embeddings.openai import EndpointEncoder, RetryPolicy
 from kb_service.text.token_counter import token_counter
-from tests.fixtures.embedding_server import DIMENSION, KEY, EmbeddingServer, vector_of
+from tests.fixtures.servers.embedding_server import DIMENSION, KEY, EmbeddingServer, vector_of
 
 pytestmark = pytest.mark.anyio
 PATIENCE = RetryPolicy(request_seconds=3, total_seconds=60, attempts=3, backoff_seconds=0.01)

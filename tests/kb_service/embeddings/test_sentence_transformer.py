@@ -15,7 +15,7 @@ from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.minilm.artifacts import WEIGHTS
 from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector
-from tests.fixtures.engines import RunningEngine, running_engine, until_ready
+from tests.fixtures.product.engine_processes import RunningEngine, running_engine, until_ready
 
 # Each starts several processes, which takes long where many tests share a machine.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]

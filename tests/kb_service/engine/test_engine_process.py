@@ -22,8 +22,8 @@ from kb_service.engine_client.protocol import MAX_FRAME_BYTES, EmptyBody, Engine
 from kb_service.vector_index.bm25 import encode_document, encode_query
 from kb_service.vector_index.engine_index import EngineVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, HybridHits, HybridQuery, point_id
-from tests.fixtures.engines import AT_ONCE, running_engine, until, until_ready
-from tests.fixtures.processes import wait_until
+from tests.fixtures.product.engine_processes import AT_ONCE, running_engine, until, until_ready
+from tests.fixtures.product.processes import wait_until
 
 pytestmark = pytest.mark.anyio
 

@@ -25,7 +25,7 @@ from kb_service.engine_client.protocol import IndexHealth
 from kb_service.vector_index.edge_shard import Shard
 from kb_service.vector_index.engine_index import EngineVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, HybridQuery, SparseVector, point_id
-from tests.fixtures.engines import AT_ONCE, RunningEngine, running_engine, until, until_ready
+from tests.fixtures.product.engine_processes import AT_ONCE, RunningEngine, running_engine, until, until_ready
 
 # Each starts several processes, which takes long where many tests share a machine.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]

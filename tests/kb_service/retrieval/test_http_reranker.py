@@ -19,9 +19,9 @@ from kb_service.retrieval.rerankers.http import ApiReranker, RerankEndpoint
 from kb_service.retrieval.results import SearchResult, SearchWarning
 from kb_service.retrieval.service import Searcher
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.rerank_server import RerankServer
-from tests.fixtures.stored import upload
+from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.stored_documents import upload
+from tests.fixtures.servers.rerank_server import RerankServer
 
 pytestmark = pytest.mark.anyio
 

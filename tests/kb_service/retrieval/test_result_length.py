@@ -12,7 +12,7 @@ from kb_service.models import Chunk
 from kb_service.retrieval import candidates
 from kb_service.retrieval.results import DropReason, SearchResult
 from kb_service.retrieval.visibility import DocumentScope, VisibilityResult, check_visibility
-from tests.fixtures.shelf import Shelf, dropped
+from tests.fixtures.knowledge.searchable_kb import Shelf, dropped
 
 pytestmark = pytest.mark.anyio
 

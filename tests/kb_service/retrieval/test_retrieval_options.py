@@ -17,7 +17,7 @@ from kb_service.retrieval.results import DropReason
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.shelf import Shelf, dropped
+from tests.fixtures.knowledge.searchable_kb import Shelf, dropped
 
 pytestmark = pytest.mark.anyio
 

@@ -18,8 +18,8 @@ from kb_service.retrieval.service import FoundPassage, Searcher
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.edge_index import EdgeVectorIndex
-from tests.fixtures.stored import edit, upload
+from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.stored_documents import edit, upload
 
 pytestmark = pytest.mark.anyio
 

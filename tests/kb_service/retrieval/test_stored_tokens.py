@@ -16,7 +16,7 @@ from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval.service import Searcher
 from kb_service.text.tokenizer import compute_terms, hash_token, pack_terms, sentences, tokenize, unpack_terms
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.stored import upload
+from tests.fixtures.knowledge.stored_documents import upload
 
 TEXTS = st.text(st.sampled_from("ab .。!学习计\n"), max_size=80)
 

@@ -26,8 +26,8 @@ from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.results import SearchResult, UnsearchedWarning
 from kb_service.retrieval.service import Searcher
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.stored import upload
+from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.stored_documents import upload
 
 pytestmark = pytest.mark.anyio
 AWAY = EmbeddingsUnavailable(model="other", reason="the endpoint answered HTTP 503")

@@ -23,7 +23,7 @@ from kb_service.transfer.archive_format import DocumentContent, PointEntry
 from kb_service.transfer.archive_reader import ArchiveReader, ArchiveReadLimits
 from kb_service.transfer.arrays import NumberedPoint
 from kb_service.vector_index.protocol import SparseVector
-from tests.fixtures.portable import Parts, packed, unpacked
+from tests.fixtures.knowledge.kb_transfers import Parts, packed, unpacked
 
 pytestmark = pytest.mark.anyio
 

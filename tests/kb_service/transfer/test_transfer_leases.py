@@ -11,7 +11,7 @@ from core.db.unit_of_work import unit_of_work
 from kb_service.models import Transfer
 from kb_service.transfer import jobs as transfers
 from kb_service.transfer.jobs import LONGEST_LEASE, TransferSpec
-from tests.fixtures.bare_rows import add_knowledge_base
+from tests.fixtures.database.rows import add_knowledge_base
 
 pytestmark = pytest.mark.anyio
 AHEAD = timedelta(hours=1)

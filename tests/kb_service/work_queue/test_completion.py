@@ -13,7 +13,7 @@ from kb_service.models import Chunk, Document
 from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import RevisionResult
-from tests.fixtures.bare_rows import PARSED, add_document
+from tests.fixtures.database.rows import PARSED, add_document
 
 CHUNKS = 1000
 

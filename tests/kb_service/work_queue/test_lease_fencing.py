@@ -19,8 +19,8 @@ from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import RevisionResult
 from kb_service.work_queue.leases import Lease
-from tests.fixtures.bare_rows import PARSED, add_document
-from tests.fixtures.stored import edit, reread
+from tests.fixtures.database.rows import PARSED, add_document
+from tests.fixtures.knowledge.stored_documents import edit, reread
 
 pytestmark = pytest.mark.anyio
 LATER = timedelta(seconds=60)

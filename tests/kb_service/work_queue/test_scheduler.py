@@ -11,8 +11,8 @@ from core.db.unit_of_work import unit_of_work
 from kb_service.models import Document
 from kb_service.work_queue import scheduler
 from kb_service.work_queue.scheduler import QueuedDocument, pick_next
-from tests.fixtures.bare_rows import add_document, add_knowledge_base
-from tests.fixtures.stored import edit
+from tests.fixtures.database.rows import add_document, add_knowledge_base
+from tests.fixtures.knowledge.stored_documents import edit
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
