@@ -20,7 +20,7 @@ from tests.fixtures.servers.contract_server import API_KEY, Contract, contract_s
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandResult:
     """What a command left: its exit code and its two outputs."""
 
     code: int
@@ -32,7 +32,7 @@ class Said:
         return json.loads(self.out)
 
 
-Agentex = Callable[..., Said]
+Agentex = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -71,11 +71,11 @@ def stranger(server: Contract, person: Path, monkeypatch: pytest.MonkeyPatch) ->
     return run_here
 
 
-def run_here(*arguments: str, stdin: str = "") -> Said:
+def run_here(*arguments: str, stdin: str = "") -> CommandResult:
     result = CliRunner().invoke(build(), list(arguments), input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Said(result.exit_code, result.stdout, result.stderr)
+    return CommandResult(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.fixture

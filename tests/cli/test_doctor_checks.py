@@ -38,7 +38,7 @@ def settings(tmp_path: Path, **fields) -> Settings:
     return Settings(_env_file=None, data_dir=tmp_path, **fields)
 
 
-def told(check: CheckResult) -> tuple[str, str, bool]:
+def outcome_of(check: CheckResult) -> tuple[str, str, bool]:
     return check.verdict.value, check.detail, bool(check.hint)
 
 
@@ -167,7 +167,7 @@ def test_doctor_finds_jobs_that_nobody_does(tmp_path: Path):
     idle = BackendReport(state="ok", waiting=3)
     parts = BackendReports(**{**NEW_PARTS, "redis": idle})
     database, queue, vectors, _ = check_kept_parts(OUTPUT, settings(tmp_path), parts)
-    assert told(queue) == ("failed", "0 workers, 3 jobs", True)
+    assert outcome_of(queue) == ("failed", "0 workers, 3 jobs", True)
     assert database.detail == vectors.detail == MADE_AT_START.en
 
 
@@ -209,16 +209,16 @@ async def test_issuer_that_nobody_can_log_in_at_is_found(tmp_path: Path, discove
         **dict.fromkeys(("authorization_endpoint", "token_endpoint"), f"{issuer}/x"),
         "jwks_uri": f"{issuer}/keys",
     }
-    assert told(await found()) == ("failed", "does not answer", True)
+    assert outcome_of(await found()) == ("failed", "does not answer", True)
     answers["/.well-known/openid-configuration"] = document
     other = await found()
     assert ("another issuer" in other.detail, "last slash" in other.hint) == (True, True)
     document["issuer"] = issuer
-    assert told(await found()) == ("failed", "its keys can't be read", True)
+    assert outcome_of(await found()) == ("failed", "its keys can't be read", True)
     key = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
     x = base64.urlsafe_b64encode(key).decode().rstrip("=")
     answers["/keys"] = {"keys": [{"kty": "OKP", "crv": "Ed25519", "x": x, "kid": "k"}]}
-    assert told(await found()) == ("ok", "the issuer answers", False)
+    assert outcome_of(await found()) == ("ok", "the issuer answers", False)
     assert (await _issuer(settings(tmp_path))).state == "off"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.settings import get_settings
-from tests.cli.conftest import Said, run_here
+from tests.cli.conftest import CommandResult, run_here
 from tests.fixtures.http.client import unique
 from tests.fixtures.product.server import Server
 
@@ -22,7 +22,7 @@ def kb(embedded: Server, person: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return name
 
 
-def preview(kb: str, path: Path, *options: str) -> Said:
+def preview(kb: str, path: Path, *options: str) -> CommandResult:
     return run_here("kb", "preview", str(path), "--kb", kb, *options)
 
 

@@ -94,10 +94,10 @@ def test_nobody_waits_for_what_is_paused(at_product: Agentex, owner: Api, tmp_pa
 
 @pytest.mark.usefixtures("person")
 def test_what_a_re_index_waits_for_and_could_not_compare_is_said(
-    modelled: Server, embedding_endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+    llm_product: Server, embedding_endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ):
-    owner = modelled.person()
-    monkeypatch.setenv("AGENTEX_URL", str(modelled.http.base_url))
+    owner = llm_product.person()
+    monkeypatch.setenv("AGENTEX_URL", str(llm_product.http.base_url))
     monkeypatch.setenv("AGENTEX_API_KEY", owner.access_token)
     get_settings.cache_clear()
     kb_id = owner.create_kb(embedding_model="words")

@@ -19,7 +19,7 @@ def one_installation(tmp_path_factory: pytest.TempPathFactory, _model_server: Mo
 
 
 @pytest.fixture(scope="session")
-def _modelled(one_installation: Server) -> Server:
+def _llm_product(one_installation: Server) -> Server:
     return one_installation
 
 

@@ -39,7 +39,7 @@ async def place_of(context: WorkerContext, document: Document) -> LocatedChunk:
         return await chunks.get(session, SYSTEM_VIEWER, base, (await session.exec(query)).one())
 
 
-async def indexed(context: WorkerContext, content: bytes = TEXT, **fields: object) -> LocatedChunk:
+async def ingest_and_locate(context: WorkerContext, content: bytes = TEXT, **fields: object) -> LocatedChunk:
     async with unit_of_work(context.database) as work:
         base = await add_knowledge_base(work, **fields)
     document = await upload(context, content, kb_id=base.id)
@@ -58,7 +58,7 @@ async def legs_of(context: WorkerContext, place: LocatedChunk, query: str) -> Hy
 
 
 async def test_edit_writes_row_and_points(context: WorkerContext):
-    place = await indexed(context)
+    place = await ingest_and_locate(context)
     text = "The quokka smiles."
     row = await edit_chunk(context.database, context.spaces, place, ChunkEdit(1, text))
     assert (row.content, row.version, row.terms) == (text, 2, pack_terms(text))
@@ -72,7 +72,7 @@ async def test_edit_writes_row_and_points(context: WorkerContext):
 async def test_of_two_edits_at_once_one_is_refused_and_the_index_shows_the_other(
     context: WorkerContext,
 ):
-    place = await indexed(context)
+    place = await ingest_and_locate(context)
     texts = ["Everything about the aardvark.", "Everything about the bandicoot."]
     edits = (edit_chunk(context.database, context.spaces, place, ChunkEdit(1, text)) for text in texts)
     outcomes = await asyncio.gather(*edits, return_exceptions=True)
@@ -85,7 +85,7 @@ async def test_of_two_edits_at_once_one_is_refused_and_the_index_shows_the_other
 
 
 async def test_edit_that_the_index_does_not_take_changes_nothing(context: WorkerContext, tmp_path):
-    place = await indexed(context)
+    place = await ingest_and_locate(context)
     closed = EdgeVectorIndex(tmp_path / "nowhere", context.spaces.default.model.dimension)
     broken = EmbeddingSpaces([replace(context.spaces.default, index=closed)])
     with pytest.raises(VectorIndexUnavailable):
@@ -97,7 +97,7 @@ async def test_edit_that_the_index_does_not_take_changes_nothing(context: Worker
 
 
 async def test_passage_is_switched_off_without_its_embedding_model(context: WorkerContext):
-    place = await indexed(context)
+    place = await ingest_and_locate(context)
     space = context.spaces.default
     others = EmbeddingSpaces([replace(space, model=replace(space.model, name="other"))])
     row = await edit_chunk(context.database, others, place, ChunkEdit(None, enabled=False))
@@ -105,7 +105,7 @@ async def test_passage_is_switched_off_without_its_embedding_model(context: Work
 
 
 async def test_edit_of_a_passage_that_goes_meanwhile_is_refused(context: WorkerContext):
-    place = await indexed(context)
+    place = await ingest_and_locate(context)
     await edit_document(context.database, place.document.id, active_revision=2)
     with pytest.raises(ChunkNotFound):
         await edit_chunk(context.database, context.spaces, place, ChunkEdit(1, "The quokka smiles."))
@@ -115,7 +115,7 @@ async def test_edit_of_a_passage_that_goes_meanwhile_is_refused(context: WorkerC
 async def test_edit_of_a_passage_that_was_out_of_sight_for_a_moment_is_refused(
     context: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ):
-    place = await indexed(context)
+    place = await ingest_and_locate(context)
     await edit_document(context.database, place.document.id, active_revision=2)
     inner = chunks.get
 
@@ -130,14 +130,14 @@ async def test_edit_of_a_passage_that_was_out_of_sight_for_a_moment_is_refused(
 
 
 async def test_switching_off_needs_no_index(context: WorkerContext):
-    place = await indexed(context)
+    place = await ingest_and_locate(context)
     row = await edit_chunk(context.database, context.spaces, place, ChunkEdit(1, enabled=False))
     assert (row.enabled, row.version, row.content) == (False, 1, place.chunk.content)
 
 
 async def test_fewer_windows_leave_no_old_one_to_be_found(context: WorkerContext):
     text = b"# Log\n\n" + b"The ship sailed on a calm sea. " * 60
-    place = await indexed(context, text, splitter="parent_child")
+    place = await ingest_and_locate(context, text, splitter="parent_child")
     assert len((await legs_of(context, place, "sea")).dense) > 2
     await edit_chunk(context.database, context.spaces, place, ChunkEdit(1, "Apple pie with cinnamon."))
     legs = await legs_of(context, place, "sea")

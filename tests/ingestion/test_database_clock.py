@@ -22,7 +22,7 @@ from kb_service.reindex import service as reindex_service
 from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import leases
 from tests.fixtures.database.rows import add_knowledge_base
-from tests.fixtures.knowledge.kb_transfers import begin_copy, finished
+from tests.fixtures.knowledge.kb_transfers import begin_copy, run_and_load
 from tests.fixtures.knowledge.stored_documents import reread, upload
 
 pytestmark = pytest.mark.anyio
@@ -85,7 +85,7 @@ async def test_every_change_of_a_document_is_dated_by_the_database(context: Work
     await ingest(context, document.id)
     await maintain(context, kb_id)
     await check_moments(context, "cut over")
-    assert (await finished(context, await begin_copy(context, kb_id))).status == "completed"
+    assert (await run_and_load(context, await begin_copy(context, kb_id))).status == "completed"
     await check_moments(context, "copy")
     async with unit_of_work(context.database) as work:
         base = await work.session.get_one(KnowledgeBase, kb_id)

@@ -21,7 +21,7 @@ DEEP = "The lighthouse keeper feeds seven grey cats every evening."
 TEXT = "# Log\n\n" + " ".join([*["The ship sailed on a calm sea."] * 45, DEEP])
 
 
-async def ingested(context: WorkerContext, splitter: str) -> tuple[KnowledgeBase, list[Chunk]]:
+async def ingest_with(context: WorkerContext, splitter: str) -> tuple[KnowledgeBase, list[Chunk]]:
     async with unit_of_work(context.database) as work:
         kb = await add_knowledge_base(work, splitter=splitter)
     document = await upload(context, TEXT.encode(), kb_id=kb.id)
@@ -32,7 +32,7 @@ async def ingested(context: WorkerContext, splitter: str) -> tuple[KnowledgeBase
 
 
 async def test_parent_is_found_by_its_windows_and_by_all_its_words(context: WorkerContext):
-    kb, (parent,) = await ingested(context, "parent_child")
+    kb, (parent,) = await ingest_with(context, "parent_child")
     space = context.spaces.default
     assert parent.content.endswith(DEEP)
     windows = -(-parent.token_count // 128)
@@ -49,7 +49,7 @@ async def test_parent_is_found_by_its_windows_and_by_all_its_words(context: Work
     found = best_windows(legs).dense
     assert [(hit.id, hit.score) for hit in found] == [(parent.id, legs.dense[0].score)]
     # The last window tells of cats only; the passage as a whole tells of a calm sea.
-    whole = await ingested(context, "heading_recursive")
+    whole = await ingest_with(context, "heading_recursive")
     other = await space.index.query(
         kb_ids=[whole[0].id],
         dense=(await space.encoder.embed_queries(["Who feeds the cats?"]))[0],
@@ -61,7 +61,7 @@ async def test_parent_is_found_by_its_windows_and_by_all_its_words(context: Work
 
 @pytest.mark.parametrize("splitter", [name.value for name in SplitterName])
 async def test_every_splitter_makes_a_document_searchable(context: WorkerContext, splitter: str):
-    kb, chunks = await ingested(context, splitter)
+    kb, chunks = await ingest_with(context, splitter)
     space = context.spaces.default
     legs = await space.index.query(
         kb_ids=[kb.id],

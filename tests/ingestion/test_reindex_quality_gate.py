@@ -29,7 +29,7 @@ from tests.fixtures.knowledge.reindex_steps import (
     new_base,
     reindexed,
     row_of,
-    seen,
+    shown_chunk_ids,
 )
 
 pytestmark = pytest.mark.anyio
@@ -87,7 +87,7 @@ async def test_model_that_is_not_served_any_more_is_left_without_a_comparison(
     assert report.recall is None
     assert report.recall_missing is not None
     assert report.recall_missing["reason"] == "embedding_model_not_configured"
-    assert await seen(only_second, kb_id)
+    assert await shown_chunk_ids(only_second, kb_id)
 
 
 async def test_manual_cut_over_still_waits_where_nothing_can_be_compared(
@@ -150,7 +150,7 @@ async def test_model_that_is_kept_is_waited_for_before_the_measurement(
 
 async def test_settings_that_find_less_wait_for_a_person(context: WorkerContext):
     kb_id = await new_base(context, "okapi", "zebra")
-    old = await seen(context, kb_id)
+    old = await shown_chunk_ids(context, kb_id)
     await save_question(context, kb_id)
     await reindexed(context, kb_id)
     new = await chunk_ids(context, kb_id, col(Document.shadow_revision))
@@ -167,6 +167,6 @@ async def test_settings_that_find_less_wait_for_a_person(context: WorkerContext)
     async with context.database.reading() as session:
         report = await reindex_status.get_status(session, SYSTEM_VIEWER, row)
     assert (report.state, row.generation) == (State.HELD, 1)
-    assert await seen(context, kb_id) == old
+    assert await shown_chunk_ids(context, kb_id) == old
     await decide(context, kb_id, reindex_service.cut_over, keep=KEEP)
     assert (await row_of(context, kb_id)).generation == 2

@@ -40,16 +40,16 @@ from tests.fixtures.database.rows import add_knowledge_base, add_user
 from tests.fixtures.knowledge.kb_transfers import (
     begin_copy,
     begin_import,
-    changed,
     chunks_of,
     documents_of,
     export,
-    finished,
-    found,
     load,
     principal_of,
+    replace_part,
+    run_and_load,
+    search_passages,
     source_of,
-    unpacked,
+    unpack,
 )
 from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
@@ -107,10 +107,10 @@ async def count(context: WorkerContext, table: type[Any]) -> int:
 async def check_equal(context: WorkerContext, source_id: str, target_id: str) -> None:
     """Check that two knowledge bases can't be told apart by what they find or export."""
     for query in QUERIES:
-        expected = await found(context, source_id, query)
+        expected = await search_passages(context, source_id, query)
         assert expected
-        assert await found(context, target_id, query) == expected
-    one, other = [unpacked(await export(context, id_)) for id_ in (source_id, target_id)]
+        assert await search_passages(context, target_id, query) == expected
+    one, other = [unpack(await export(context, id_)) for id_ in (source_id, target_id)]
     assert one.keys() == other.keys()
     assert [name for name in one if one[name] != other[name]] in ([], ["manifest.json"])
     manifests = [json.loads(parts["manifest.json"]) for parts in (one, other)]
@@ -123,7 +123,7 @@ async def check_equal(context: WorkerContext, source_id: str, target_id: str) ->
 @pytest.mark.parametrize("splitter", list(SplitterName))
 async def test_import_finds_what_the_source_finds_to_the_last_bit(context: WorkerContext, splitter: SplitterName):
     kb_id = await filled(context, REPEATED, splitter=splitter.value)
-    transfer = await finished(context, await begin_import(context, await export(context, kb_id)))
+    transfer = await run_and_load(context, await begin_import(context, await export(context, kb_id)))
     assert (transfer.status, transfer.progress, transfer.failure) == ("completed", 100, None)
     assert transfer.facts["embeds_anew"] is False
     await check_equal(context, kb_id, transfer.knowledge_base_id)
@@ -137,7 +137,7 @@ async def test_import_finds_what_the_source_finds_to_the_last_bit(context: Worke
 
 async def test_copy_finds_what_the_source_finds_to_the_last_bit(context: WorkerContext):
     kb_id = await filled(context, REPEATED)
-    transfer = await finished(context, await begin_copy(context, kb_id))
+    transfer = await run_and_load(context, await begin_copy(context, kb_id))
     assert transfer.status == "completed"
     await check_equal(context, kb_id, transfer.knowledge_base_id)
     # Their files are their own: one may go without the other.
@@ -154,7 +154,7 @@ async def test_edited_and_disabled_chunks_and_attributes_travel(context: WorkerC
         row.content, row.enabled, row.version = "Edited by hand. 手工修改。", False, 3
     (english, *_) = await documents_of(context, kb_id)
     await edit(context.database, english.id, attributes={"year": 2024, "tags": ["a", "乙"]})
-    transfer = await finished(context, await begin_import(context, await export(context, kb_id)))
+    transfer = await run_and_load(context, await begin_import(context, await export(context, kb_id)))
     copies = await chunks_of(context, transfer.knowledge_base_id)
     (copy,) = [chunk for chunk in copies if not chunk.enabled]
     assert (copy.content, copy.version, copy.position) == (
@@ -174,7 +174,7 @@ async def test_documents_that_are_not_indexed_travel_in_their_state(context: Wor
     await edit(context.database, failed.id, status="failed", failure=failure)
     newer = (await documents_of(context, kb_id))[0]
     await edit(context.database, newer.id, status="pending", revision=2, superseded_keys=["x"])
-    transfer = await finished(context, await begin_import(context, await export(context, kb_id)))
+    transfer = await run_and_load(context, await begin_import(context, await export(context, kb_id)))
     rows = {row.name: row for row in await documents_of(context, transfer.knowledge_base_id)}
     assert (rows["waiting.md"].status, rows["waiting.md"].active_revision) == ("pending", None)
     assert (rows["failed.md"].status, rows["failed.md"].failure) == ("failed", failure)
@@ -224,7 +224,7 @@ async def test_transfer_that_was_cut_off_goes_on_without_doubles(
         begin = begin_import(context, content) if kind == "import" else begin_copy(context, kb_id)
         transfer = await begin
         broken = with_index(context, Failing(context.spaces.default.index, at))
-        cut = await finished(broken, transfer)
+        cut = await run_and_load(broken, transfer)
         assert (cut.status, cut.failure and cut.failure["reason"]) == (
             "pending",
             "vector_index_unavailable",
@@ -236,7 +236,7 @@ async def test_transfer_that_was_cut_off_goes_on_without_doubles(
         assert not (await load(context, cut.knowledge_base_id)).enabled
         async with unit_of_work(context.database) as work:
             (await work.session.get_one(Transfer, cut.id)).lease_until = None
-        done = await finished(context, cut)
+        done = await run_and_load(context, cut)
         assert (done.status, done.attempt) == ("completed", 1)
         await check_equal(context, kb_id, done.knowledge_base_id)
         points = [await context.spaces.default.index.count(kb_id=id_) for id_ in (kb_id, cut.knowledge_base_id)]
@@ -308,7 +308,7 @@ async def test_transfer_that_waits_names_what_is_away(
         transfer = await begin_import(context, await export(context, kb_id))
     else:
         transfer = await begin_copy(context, kb_id)
-    waiting = await finished(broken(context), transfer)
+    waiting = await run_and_load(broken(context), transfer)
     assert (waiting.status, waiting.attempt) == ("pending", 0)
     assert waiting.failure is not None
     assert waiting.failure["reason"] == reason
@@ -333,15 +333,15 @@ async def test_worker_that_fails_after_another_took_over_leaves_the_file(
 
     with monkeypatch.context() as patch:
         patch.setattr("ingestion.transfer._transfer", overtaken)
-        assert (await finished(context, transfer)).status == "processing"
-    assert (await finished(context, transfer)).status == "completed"
+        assert (await run_and_load(context, transfer)).status == "processing"
+    assert (await run_and_load(context, transfer)).status == "completed"
 
 
 async def test_copy_whose_source_shrank_between_tries_has_no_points_left_over(
     context: WorkerContext,
 ):
     kb_id = await filled(context)
-    cut = await finished(
+    cut = await run_and_load(
         with_index(context, Failing(context.spaces.default.index, 1)),
         await begin_copy(context, kb_id),
     )
@@ -349,7 +349,7 @@ async def test_copy_whose_source_shrank_between_tries_has_no_points_left_over(
     await replace_content(context, row.id, b"# New\n\nAll new.")
     async with unit_of_work(context.database) as work:
         (await work.session.get_one(Transfer, cut.id)).lease_until = None
-    done = await finished(context, cut)
+    done = await run_and_load(context, cut)
     assert done.status == "completed"
     await check_equal(context, kb_id, done.knowledge_base_id)
     index = context.spaces.default.index
@@ -380,8 +380,8 @@ async def test_damaged_vector_fails_the_import_and_leaves_nothing(context: Worke
     content = await export(context, kb_id)
     # The last number of the last shard becomes none, after two documents could be restored.
     nan = b"\x00\x00\xc0\x7f"
-    bad = changed(content, "shards/000000/dense.npy", lambda array: array[:-4] + nan)
-    transfer = await finished(context, await begin_import(context, bad))
+    bad = replace_part(content, "shards/000000/dense.npy", lambda array: array[:-4] + nan)
+    transfer = await run_and_load(context, await begin_import(context, bad))
     assert transfer.status == "failed"
     assert transfer.failure is not None
     assert (transfer.failure["reason"], transfer.failure["message"]) == (
@@ -401,7 +401,7 @@ async def test_transfer_that_is_ended_by_a_person_leaves_nothing(context: Worker
     kb_id = await filled(context)
     before = await context.spaces.default.index.count()
     transfer = await begin_copy(context, kb_id)
-    cut = await finished(with_index(context, Failing(context.spaces.default.index, 1)), transfer)
+    cut = await run_and_load(with_index(context, Failing(context.spaces.default.index, 1)), transfer)
     assert len(await documents_of(context, cut.knowledge_base_id)) == 3
     async with unit_of_work(context.database) as work:
         if who == "cancelled":
@@ -410,7 +410,7 @@ async def test_transfer_that_is_ended_by_a_person_leaves_nothing(context: Worker
             row = await work.session.get_one(KnowledgeBase, cut.knowledge_base_id)
             await knowledge_bases.delete(work, row)
             (await work.session.get_one(Transfer, cut.id)).lease_until = None
-    ended = await finished(context, cut)
+    ended = await run_and_load(context, cut)
     assert ended.status == "cancelled"
     await erase_knowledge_base(context, cut.knowledge_base_id)
     assert await count(context, KnowledgeBase) == 1
@@ -434,7 +434,7 @@ async def test_copy_whose_source_outgrew_the_quota_ends_and_leaves_nothing(conte
     assert size == sum(row.file_size for row in await documents_of(context, kb_id))
     await upload(context, b"x" * size, name="grown.md", kb_id=kb_id)
     limited = replace(context, settings=context.settings.model_copy(update={"user_quota_bytes": 3 * size}))
-    failed = await finished(limited, transfer)
+    failed = await run_and_load(limited, transfer)
     assert failed.failure
     assert (failed.status, failed.failure["reason"]) == ("failed", "quota_exceeded")
     assert await documents_of(context, transfer.knowledge_base_id) == []
@@ -447,7 +447,7 @@ async def test_copy_of_what_became_private_fails(context: WorkerContext):
     transfer = await begin_copy(context, kb_id, owner=reader)
     async with unit_of_work(context.database) as work:
         (await work.session.get_one(KnowledgeBase, kb_id)).is_public = False
-    failed = await finished(context, transfer)
+    failed = await run_and_load(context, transfer)
     assert (failed.status, failed.failure and failed.failure["reason"]) == ("failed", "source_gone")
 
 
@@ -457,19 +457,19 @@ async def test_worker_that_dies_again_and_again_ends_the_transfer(context: Worke
     async with unit_of_work(context.database) as work:
         row = await work.session.get_one(Transfer, transfer.id)
         row.attempt = context.settings.ingest_attempts
-    failed = await finished(context, transfer)
+    failed = await run_and_load(context, transfer)
     assert (failed.status, failed.failure and failed.failure["reason"]) == ("failed", "poison")
 
 
 async def test_model_that_is_not_served_here_is_embedded_anew(context: WorkerContext):
     kb_id = await filled(context)
     content = await export(context, kb_id)
-    elsewhere = changed(
+    elsewhere = replace_part(
         content,
         "manifest.json",
         lambda text: text.replace(b"all-MiniLM-L6-v2", b"text-embedding-3-small"),
     )
-    transfer = await finished(context, await begin_import(context, elsewhere))
+    transfer = await run_and_load(context, await begin_import(context, elsewhere))
     assert (transfer.status, transfer.facts["embeds_anew"]) == ("completed", True)
     rows = await documents_of(context, transfer.knowledge_base_id)
     assert [row.status for row in rows] == ["pending"] * 3
@@ -477,8 +477,8 @@ async def test_model_that_is_not_served_here_is_embedded_anew(context: WorkerCon
         await ingest(context, row.id)
     assert (await load(context, transfer.knowledge_base_id)).embedding_model == DEFAULT.name
     for query in QUERIES:
-        expected = await found(context, kb_id, query)
-        assert await found(context, transfer.knowledge_base_id, query) == expected
+        expected = await search_passages(context, kb_id, query)
+        assert await search_passages(context, transfer.knowledge_base_id, query) == expected
 
 
 async def test_document_that_is_replaced_while_it_is_read_comes_whole(context: WorkerContext):
@@ -543,7 +543,7 @@ async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_read
         for row in (await documents_of(context, kb_id))[:2]:
             await permissions.restrict(work, principal_of(owner), kb_id, row.id, wanted)
     broken = with_index(context, Failing(context.spaces.default.index, 1))
-    cut = await finished(broken, await begin_copy(context, kb_id))
+    cut = await run_and_load(broken, await begin_copy(context, kb_id))
     copied = (
         cut.knowledge_base_id,
         [row.id for row in await documents_of(context, cut.knowledge_base_id)],
@@ -551,7 +551,7 @@ async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_read
     async with unit_of_work(context.database) as work:
         await permissions.restrict(work, principal_of(owner), copied[0], copied[1][0], DocumentAclUpdate([]))
         (await work.session.get_one(Transfer, cut.id)).lease_until = None
-    assert (await finished(context, cut)).status == "completed"
+    assert (await run_and_load(context, cut)).status == "completed"
     async with context.database.reading() as session:
         lists = [
             await permissions.get_acl(session, principal_of(owner), copied[0], document_id) for document_id in copied[1]

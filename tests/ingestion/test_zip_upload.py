@@ -25,7 +25,7 @@ class Disk(io.BytesIO):
         return super().read(size)
 
 
-def packed(method: int = zipfile.ZIP_DEFLATED) -> bytearray:
+def pack(method: int = zipfile.ZIP_DEFLATED) -> bytearray:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         archive.writestr("zebra.md", TEXT)
@@ -38,7 +38,7 @@ async def read(archive: ZipUpload) -> bytes:
 
 
 async def test_disk_that_fails_is_no_damage_of_a_member():
-    disk = Disk(packed(zipfile.ZIP_STORED))
+    disk = Disk(pack(zipfile.ZIP_STORED))
     archive = await open_zip_upload(disk, "a.zip", ParseLimits())
     disk.is_broken = True
     with pytest.raises(OSError, match="Input/output"):
@@ -54,7 +54,7 @@ async def test_disk_that_fails_is_no_damage_of_a_member():
     [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA],
 )
 async def test_damaged_member_is_named_as_such_however_it_is_packed(method: int):
-    content = packed(method)
+    content = pack(method)
     archive = await open_zip_upload(io.BytesIO(content), "a.zip", ParseLimits())
     assert await read(archive) == TEXT
     for place in range(60, 90):

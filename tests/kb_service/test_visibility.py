@@ -29,7 +29,7 @@ from kb_service.visibility import SYSTEM_VIEWER, UserViewer, Viewer
 from tests.fixtures.database.databases import one_database
 from tests.fixtures.database.rows import add_document, add_knowledge_base, add_user
 from tests.fixtures.knowledge.kb_transfers import principal_of
-from tests.kb_service.retrieval.test_retrieval_options import Shelf
+from tests.kb_service.retrieval.test_retrieval_options import SearchableKb
 
 pytestmark = pytest.mark.anyio
 
@@ -46,10 +46,10 @@ ROUNDS = 2
 
 
 @pytest.fixture
-async def shelf(context: WorkerContext) -> Shelf:
+async def searchable_kb(context: WorkerContext) -> SearchableKb:
     async with unit_of_work(context.database) as work:
         row = await add_knowledge_base(work, is_public=True)
-    made, chance = Shelf(context, row.id), random.Random(11)
+    made, chance = SearchableKb(context, row.id), random.Random(11)
     for number in range(DOCUMENTS):
         text = " ".join(chance.choices(WORDS, k=8))
         await made.put(f"{number:02}.md", f"# Note {number}\n\nThe {text}.")
@@ -65,29 +65,29 @@ async def person(context: WorkerContext, role: str = "user") -> User:
         return user
 
 
-async def owner_of(shelf: Shelf) -> User:
-    async with shelf.context.database.reading() as session:
-        return await session.get_one(User, (await shelf.row()).owner_id)
+async def owner_of(searchable_kb: SearchableKb) -> User:
+    async with searchable_kb.context.database.reading() as session:
+        return await session.get_one(User, (await searchable_kb.row()).owner_id)
 
 
-async def restrict(shelf: Shelf, name: str, wanted: Sequence[ShareSpec] | None) -> None:
+async def restrict(searchable_kb: SearchableKb, name: str, wanted: Sequence[ShareSpec] | None) -> None:
     """Restrict a document to these; None: open it."""
-    owner, ids = principal_of(await owner_of(shelf)), (shelf.kb_id, shelf.ids[name])
-    async with unit_of_work(shelf.context.database) as work:
+    owner, ids = principal_of(await owner_of(searchable_kb)), (searchable_kb.kb_id, searchable_kb.ids[name])
+    async with unit_of_work(searchable_kb.context.database) as work:
         if wanted is None:
             await permissions.unrestrict(work, owner, *ids)
         else:
             await permissions.restrict(work, owner, *ids, permissions.DocumentAclUpdate(wanted))
 
 
-async def twin_of(shelf: Shelf, names: set[str]) -> KnowledgeBase:
+async def twin_of(searchable_kb: SearchableKb, names: set[str]) -> KnowledgeBase:
     """Another knowledge base with copies of these documents and nothing else."""
-    database, index = shelf.context.database, shelf.context.spaces.default.index
+    database, index = searchable_kb.context.database, searchable_kb.context.spaces.default.index
     points: list[ChunkPoint] = []
     async with unit_of_work(database) as work:
         base = await add_knowledge_base(work)
         for name in names:
-            row = (await work.session.get_one(Document, shelf.ids[name])).model_dump()
+            row = (await work.session.get_one(Document, searchable_kb.ids[name])).model_dump()
             query = select(Chunk).where(col(Chunk.document_id) == row["id"])
             parts = (await work.session.exec(query)).all()
             new = {"id": new_id(), "knowledge_base_id": base.id, "restricted": False}
@@ -114,59 +114,59 @@ async def twin_of(shelf: Shelf, names: set[str]) -> KnowledgeBase:
 
 
 async def search(
-    shelf: Shelf, reader: Viewer, base: KnowledgeBase, query: str, options: RetrievalOptions
+    searchable_kb: SearchableKb, reader: Viewer, base: KnowledgeBase, query: str, options: RetrievalOptions
 ) -> SearchResult:
-    request = shelf.searcher.resolve([base], query, options)
-    return await shelf.searcher.search(reader, [base], request, explain=True)
+    request = searchable_kb.searcher.resolve([base], query, options)
+    return await searchable_kb.searcher.search(reader, [base], request, explain=True)
 
 
-def seen(result: SearchResult) -> list[tuple[str, str, float]]:
+def passages_of(result: SearchResult) -> list[tuple[str, str, float]]:
     passages = result.passages
     return [(one.document_name, one.chunk.content, round(one.hit.score, 5)) for one in passages]
 
 
-async def test_search_is_that_of_a_knowledge_base_without_what_is_hidden(shelf: Shelf):
-    context, chance = shelf.context, random.Random(5)
+async def test_search_is_that_of_a_knowledge_base_without_what_is_hidden(searchable_kb: SearchableKb):
+    context, chance = searchable_kb.context, random.Random(5)
     people = [await person(context), await person(context, "developer"), await person(context)]
-    owner = await owner_of(shelf)
+    owner = await owner_of(searchable_kb)
     for _ in range(ROUNDS):
-        readable = {one.id: set(shelf.ids) for one in people}
-        for name in shelf.ids:
+        readable = {one.id: set(searchable_kb.ids) for one in people}
+        for name in searchable_kb.ids:
             listed = None if chance.random() < 0.4 else chance.sample(people, chance.randrange(3))
             by_role = chance.random() < 0.3
             if listed is None:
-                await restrict(shelf, name, None)
+                await restrict(searchable_kb, name, None)
                 continue
             wanted = [ShareSpec(Access.READ, user_id=one.id) for one in listed]
             if by_role:
                 wanted.append(ShareSpec(Access.READ, role="developer"))
-            await restrict(shelf, name, wanted)
+            await restrict(searchable_kb, name, wanted)
             admitted = {one.id for one in listed} | {one.id for one in people[1:2] if by_role}
             for one in people:
                 if one.id not in admitted:
                     readable[one.id].discard(name)
-        base = await shelf.row()
-        for reader, names in [*readable.items(), (owner.id, set(shelf.ids))]:
-            await check(shelf, base, UserViewer(reader), names)
+        base = await searchable_kb.row()
+        for reader, names in [*readable.items(), (owner.id, set(searchable_kb.ids))]:
+            await check(searchable_kb, base, UserViewer(reader), names)
 
 
-async def check(shelf: Shelf, base: KnowledgeBase, reader: Viewer, names: set[str]) -> None:
-    twin = await twin_of(shelf, names)
+async def check(searchable_kb: SearchableKb, base: KnowledgeBase, reader: Viewer, names: set[str]) -> None:
+    twin = await twin_of(searchable_kb, names)
     for query in QUERIES:
         for options in CHOICES:
-            found = await search(shelf, reader, base, query, options)
-            alone = await search(shelf, SYSTEM_VIEWER, twin, query, options)
-            assert seen(found) == seen(alone)
-            assert {one.document_id for one in found.dropped} <= {shelf.ids[n] for n in names}
-    async with shelf.context.database.reading() as session:
+            found = await search(searchable_kb, reader, base, query, options)
+            alone = await search(searchable_kb, SYSTEM_VIEWER, twin, query, options)
+            assert passages_of(found) == passages_of(alone)
+            assert {one.document_id for one in found.dropped} <= {searchable_kb.ids[n] for n in names}
+    async with searchable_kb.context.database.reading() as session:
         listing = await document_queries.list_documents(session, reader, base.id, PageRequest(size=100))
         assert ({one.name for one in listing.items}, listing.total) == (names, len(names))
         assert (await visibility.count_documents(session, reader, [base])).get(base.id, 0) == len(names)
         progress = await document_progress.get_progress(session, reader, base)
         assert sum(progress.counts.values()) == len(names)
         hidden = await visibility.hidden_document_ids(session, [base], reader)
-        assert hidden == {id_ for name, id_ in shelf.ids.items() if name not in names}
-        for name in shelf.ids:
+        assert hidden == {id_ for name, id_ in searchable_kb.ids.items() if name not in names}
+        for name in searchable_kb.ids:
             place = Reading([base.id], reader)
             try:
                 await chunks.read_span(session, place, name, start=0, end=10)
@@ -176,37 +176,39 @@ async def check(shelf: Shelf, base: KnowledgeBase, reader: Viewer, names: set[st
 
 
 @one_database
-async def test_search_is_refused_when_more_is_hidden_than_it_can_name(shelf: Shelf, monkeypatch: pytest.MonkeyPatch):
+async def test_search_is_refused_when_more_is_hidden_than_it_can_name(
+    searchable_kb: SearchableKb, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(visibility, "MOST_HIDDEN", 2)
-    reader, owner = await person(shelf.context), await owner_of(shelf)
+    reader, owner = await person(searchable_kb.context), await owner_of(searchable_kb)
     for count, name in enumerate(("01.md", "02.md", "03.md"), start=1):
-        await restrict(shelf, name, [])
-        row = await shelf.row()
-        assert len((await search(shelf, UserViewer(owner.id), row, QUERIES[0], CHOICES[0])).passages)
+        await restrict(searchable_kb, name, [])
+        row = await searchable_kb.row()
+        assert len((await search(searchable_kb, UserViewer(owner.id), row, QUERIES[0], CHOICES[0])).passages)
         if count < 3:
-            await search(shelf, UserViewer(reader.id), row, QUERIES[0], CHOICES[0])
+            await search(searchable_kb, UserViewer(reader.id), row, QUERIES[0], CHOICES[0])
     with pytest.raises(InvalidRequest):
-        await search(shelf, UserViewer(reader.id), row, QUERIES[0], CHOICES[0])
+        await search(searchable_kb, UserViewer(reader.id), row, QUERIES[0], CHOICES[0])
 
 
 async def test_first_restriction_and_the_last_possible_one_leave_all_else_to_be_found(
-    shelf: Shelf,
+    searchable_kb: SearchableKb,
 ):
     """A run holds the rows that it began with for as long as it takes."""
-    stale, reader = await shelf.row(), await person(shelf.context)
-    before = await search(shelf, UserViewer(reader.id), stale, QUERIES[0], CHOICES[0])
+    stale, reader = await searchable_kb.row(), await person(searchable_kb.context)
+    before = await search(searchable_kb, UserViewer(reader.id), stale, QUERIES[0], CHOICES[0])
     assert len(before.passages) == DOCUMENTS
-    await restrict(shelf, "03.md", [])
-    first = await add_document(shelf.context.database, knowledge_base_id=shelf.kb_id, restricted=True)
-    async with unit_of_work(shelf.context.database) as work:
+    await restrict(searchable_kb, "03.md", [])
+    first = await add_document(searchable_kb.context.database, knowledge_base_id=searchable_kb.kb_id, restricted=True)
+    async with unit_of_work(searchable_kb.context.database) as work:
         fields = (await work.session.get_one(Document, first)).model_dump()
         rows = [{**fields, "id": new_id()} for _ in range(permissions.MOST_RESTRICTED - 2)]
         await work.session.exec(insert(Document), params=rows)
-    found = await search(shelf, UserViewer(reader.id), stale, QUERIES[0], CHOICES[0])
+    found = await search(searchable_kb, UserViewer(reader.id), stale, QUERIES[0], CHOICES[0])
     names = {one.document_name for one in found.passages}
-    assert names == {*shelf.ids} - {"03.md"}
+    assert names == {*searchable_kb.ids} - {"03.md"}
     with pytest.raises(InvalidRequest):
-        await restrict(shelf, "04.md", [])
-    await restrict(shelf, "03.md", [ShareSpec(Access.READ, role="viewer")])
-    await restrict(shelf, "03.md", None)
-    await restrict(shelf, "04.md", [])
+        await restrict(searchable_kb, "04.md", [])
+    await restrict(searchable_kb, "03.md", [ShareSpec(Access.READ, role="viewer")])
+    await restrict(searchable_kb, "03.md", None)
+    await restrict(searchable_kb, "04.md", [])

@@ -30,7 +30,7 @@ async def slugs(database: Database, who: User) -> list[str]:
         return [card.slug for card in await catalog.list_readable(session, UserViewer(who.id))]
 
 
-async def opened(database: Database, who: User, *named: Any) -> catalog.OpenedSkill:
+async def open_skill(database: Database, who: User, *named: Any) -> catalog.OpenedSkill:
     async with database.reading() as session:
         return await catalog.open_skill(session, UserViewer(who.id), *named)
 
@@ -65,11 +65,11 @@ async def test_skill_that_is_off_or_not_read_is_not_offered(
     assert await slugs(database, anna) == []
     for version in (None, 1):
         with pytest.raises(SkillNotFound):
-            await opened(database, anna, row.id, version)
+            await open_skill(database, anna, row.id, version)
     # Nor does it stand before another one of its slug.
     async with unit_of_work(database) as work:
         await add_skill(work, ben.id, "mine", is_public=True, served_version=1)
-    assert (await opened(database, anna, "mine")).card.owner_id == ben.id
+    assert (await open_skill(database, anna, "mine")).card.owner_id == ben.id
 
 
 async def test_newest_version_that_was_read_is_offered_while_a_newer_one_is_unread(
@@ -80,10 +80,10 @@ async def test_newest_version_that_was_read_is_offered_while_a_newer_one_is_unre
         row = await add_skill(work, anna.id, "mine", trusted=False)
         await add_version(work, row, "second", published_at=None, public_at=None)
         await add_version(work, row, "brought", published_at=None, public_at=None, unread=True)
-    assert (await opened(database, anna, row.id)).card.version == 2
-    assert (await opened(database, anna, row.id, 1)).card.version == 1
+    assert (await open_skill(database, anna, row.id)).card.version == 2
+    assert (await open_skill(database, anna, row.id, 1)).card.version == 1
     with pytest.raises(SkillVersionNotFound):
-        await opened(database, anna, row.id, 3)
+        await open_skill(database, anna, row.id, 3)
 
 
 async def test_version_with_errors_is_not_offered_but_an_older_one_can_be_pinned(
@@ -95,8 +95,8 @@ async def test_version_with_errors_is_not_offered_but_an_older_one_can_be_pinned
         await add_version(work, row, "broken", valid=False)
     assert await slugs(database, anna) == []
     with pytest.raises(SkillNotFound):
-        await opened(database, anna, row.id)
-    assert (await opened(database, anna, row.id, 1)).card.version == 1
+        await open_skill(database, anna, row.id)
+    assert (await open_skill(database, anna, row.id, 1)).card.version == 1
 
 
 async def test_readers_get_the_served_version_and_who_may_change_it_the_newest(
@@ -106,12 +106,12 @@ async def test_readers_get_the_served_version_and_who_may_change_it_the_newest(
     async with unit_of_work(database) as work:
         row = await add_skill(work, ben.id, "open", is_public=True, served_version=1)
         await add_version(work, row, "pending", review="pending", published_at=None)
-    assert (await opened(database, anna, row.id)).card.version == 1
-    assert (await opened(database, ben, row.id)).card.version == 2
+    assert (await open_skill(database, anna, row.id)).card.version == 1
+    assert (await open_skill(database, ben, row.id)).card.version == 2
     with pytest.raises(SkillVersionNotFound):
-        await opened(database, anna, row.id, 2)
+        await open_skill(database, anna, row.id, 2)
     await share(database, row, "write", user_id=anna.id)
-    assert (await opened(database, anna, row.id)).card.version == 2
+    assert (await open_skill(database, anna, row.id)).card.version == 2
 
 
 async def test_skill_is_opened_by_slug_ones_own_first_or_by_owner_and_slug(
@@ -120,14 +120,14 @@ async def test_skill_is_opened_by_slug_ones_own_first_or_by_owner_and_slug(
     anna, ben = people
     async with unit_of_work(database) as work:
         await add_skill(work, ben.id, "report", is_public=True, served_version=1)
-    assert (await opened(database, anna, "report")).card.owner == ben.username
+    assert (await open_skill(database, anna, "report")).card.owner == ben.username
     async with unit_of_work(database) as work:
         await add_skill(work, anna.id, "report")
-    assert (await opened(database, anna, "report")).card.owner == anna.username
-    assert (await opened(database, anna, f"{ben.username}/report")).card.owner_id == ben.id
+    assert (await open_skill(database, anna, "report")).card.owner == anna.username
+    assert (await open_skill(database, anna, f"{ben.username}/report")).card.owner_id == ben.id
     for absent in ("repor", f"{ben.username}/other", "/report/", ""):
         with pytest.raises(SkillNotFound):
-            await opened(database, anna, absent)
+            await open_skill(database, anna, absent)
 
 
 async def test_opened_skill_has_its_model_and_files_are_read_by_the_paths_that_it_lists(
@@ -137,7 +137,7 @@ async def test_opened_skill_has_its_model_and_files_are_read_by_the_paths_that_i
     async with unit_of_work(database) as work:
         row = await add_skill(work, anna.id, "mine")
         await add_version(work, row, "# SKILL: second")
-    skill = await opened(database, anna, "mine", 2)
+    skill = await open_skill(database, anna, "mine", 2)
     assert (skill.body, skill.parsed.trigger_conditions) == ("# SKILL: second", ("now",))
     assert [(file.path, file.size) for file in skill.files] == [("references/a.md", 10)]
     async with database.reading() as session:

@@ -30,7 +30,7 @@ TORN = [TextStarted("m1"), TextDelta("m1", "The po"), TextEnded("m1", stopped=Tr
 SAID = [TextStarted("m2"), TextDelta("m2", "The port is 7070."), TextEnded("m2")]
 
 
-def told(*events: RunEvent, translator: EventTranslator | None = None) -> list[dict]:
+def translate(*events: RunEvent, translator: EventTranslator | None = None) -> list[dict]:
     translator = translator or EventTranslator()
     return [event for logged in to_wire(events) for event in translator.translate(logged)]
 
@@ -40,7 +40,7 @@ def answers(events: list[dict]) -> list[tuple[str, str]]:
 
 
 def test_text_before_a_call_is_no_answer():
-    events = told(
+    events = translate(
         TextStarted("m"), TextDelta("m", "Let me look."), ToolCallStarted("c", "f", "m"),
         TextEnded("m"), ToolCallEnded("c"), ToolCallResult("r", "c", "done"), *SAID, DONE,
     )  # fmt: skip
@@ -60,7 +60,7 @@ def test_text_before_a_call_is_no_answer():
     ],
 )
 def test_run_has_one_answer_at_most(events: tuple[RunEvent, ...], expected: list):
-    assert answers(told(*events)) == expected
+    assert answers(translate(*events)) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,21 +74,21 @@ def test_run_has_one_answer_at_most(events: tuple[RunEvent, ...], expected: list
 )
 def test_what_a_dead_process_had_begun_to_say_is_no_answer(kept: list[str], last: RunEvent, expected: list):
     translator = EventTranslator()
-    told(*TORN, translator=translator)
+    translate(*TORN, translator=translator)
     messages = [{"id": name, "role": "assistant", "content": "The po"} for name in kept]
     translator.translate({"type": "MESSAGES_SNAPSHOT", "messages": messages})
 
-    assert answers(told(last, translator=translator)) == expected
+    assert answers(translate(last, translator=translator)) == expected
 
 
 def test_thoughts_and_deltas_are_not_told():
     thought = [ThoughtStarted("t"), ThoughtDelta("t", "hm"), ThoughtEnded("t")]
 
-    assert [e["type"] for e in told(*thought, *SAID[:2])] == ["RUN_STARTED"]
+    assert [e["type"] for e in translate(*thought, *SAID[:2])] == ["RUN_STARTED"]
 
 
 def test_figures_of_the_operator_are_not_told():
-    events = told(*SAID, Finished(RunUsage(123456, 654321, model="secret-model", provider="acme")))
+    events = translate(*SAID, Finished(RunUsage(123456, 654321, model="secret-model", provider="acme")))
 
     assert not any(word in str(events) for word in ("123456", "654321", "secret-model", "acme"))
 
@@ -122,7 +122,7 @@ def test_arguments_are_told_whole_and_once(pieces: tuple[str, ...], args: dict, 
 def test_result_of_a_call_of_the_run_before_has_its_name_and_arguments():
     calling = [ToolCallStarted("c", "f", "m"), ToolCallArgs("c", '{"a": 1}'), ToolCallEnded("c")]
     resumed = EventTranslator(collect_calls(to_wire(calling)))
-    (_, result) = told(ToolCallResult("r", "c", "done"), translator=resumed)
+    (_, result) = translate(ToolCallResult("r", "c", "done"), translator=resumed)
 
     assert (result["tool_name"], result["tool_call_args"]) == ("f", {"a": 1})
     assert (result["status"], result["result"]) == ("success", "done")

@@ -11,7 +11,7 @@ from api.agents import async_runs
 from api.streaming import response as event_stream
 from api.streaming.framing import SseFraming, stream_response
 from core.db.database import Database
-from tests.agents.runs.helpers import HeldModel, asking, register, service_of
+from tests.agents.runs.helpers import PacedModel, make_request, register, service_of
 from tests.fixtures.http.asgi_connection import Connection
 from tests.fixtures.runs.async_runs import frames_of
 
@@ -22,8 +22,8 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(database: Database, mo
     principal = await register(database)
     monkeypatch.setattr(event_stream, "_KEEP_ALIVE_SECONDS", 0)
     monkeypatch.setattr(subscribers, "_SILENT_SECONDS", 0.01)
-    model = HeldModel()
-    runs, request = service_of(database, model), asking()
+    model = PacedModel()
+    runs, request = service_of(database, model), make_request()
     await runs.start(principal, request)
     async with database.reading() as session:
         place = await find_position(session, principal, request.thread_id, None)

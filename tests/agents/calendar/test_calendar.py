@@ -44,7 +44,7 @@ async def principal(database: Database) -> Principal:
     return await register(database)
 
 
-async def begun(database: Database, owner: Principal) -> str:
+async def begin_run(database: Database, owner: Principal) -> str:
     """A run of a person's."""
     async with unit_of_work(database) as work:
         thread = ChatSession(owner_id=owner.user_id, thread_id="t" + utc_now().isoformat())
@@ -64,7 +64,7 @@ async def begun(database: Database, owner: Principal) -> str:
 
 
 async def box_of(database: Database, owner: Principal, zone: str | None = None) -> Toolbox:
-    book = RunCalendar(database, owner.user_id, await begun(database, owner))
+    book = RunCalendar(database, owner.user_id, await begin_run(database, owner))
     time = UserClock(None, zone)
     return build_toolbox(scope_of(time=time, calendar=book))
 
@@ -84,7 +84,7 @@ async def written(box: Toolbox, call_id: str = "call-1", **arguments: Any) -> di
     return json.loads(output.content)
 
 
-async def listed(database: Database, owner: Principal) -> list[CalendarEvent]:
+async def list_events(database: Database, owner: Principal) -> list[CalendarEvent]:
     async with database.reading() as session:
         query = select(CalendarEvent).where(CalendarEvent.owner_id == owner.user_id)
         return list((await session.exec(query)).all())
@@ -92,7 +92,7 @@ async def listed(database: Database, owner: Principal) -> list[CalendarEvent]:
 
 async def test_event_is_created_in_the_zone_that_was_said(box: Toolbox, database: Database, principal: Principal):
     told = await written(box, **MEETING, location="Room 1")
-    (row,) = await listed(database, principal)
+    (row,) = await list_events(database, principal)
 
     assert told == {
         "status": "created",
@@ -110,7 +110,7 @@ async def test_same_call_makes_one_event_however_often_and_at_once(
     box: Toolbox, database: Database, principal: Principal
 ):
     outputs = await asyncio.gather(*(written(box, **MEETING) for _ in range(5)))
-    assert len(await listed(database, principal)) == 1
+    assert len(await list_events(database, principal)) == 1
     assert len({told["id"] for told in outputs}) == 1
     assert sum("repeated" in told for told in outputs) == 4
 
@@ -125,7 +125,7 @@ async def test_call_that_is_made_again_does_not_bring_back_what_was_deleted(
 
     assert gone == {"status": "deleted", "id": told["id"], "sequence": 0}
     assert (again["id"], again["repeated"]) == (told["id"], True)
-    assert await listed(database, principal) == []
+    assert await list_events(database, principal) == []
     repeated = await written(box, "call-2", action="delete", event_id=told["id"], event_timezone=zone)
     assert repeated["status"] == "deleted"
 
@@ -138,7 +138,7 @@ async def test_other_call_other_arguments_or_other_run_makes_another_event(
     # Some endpoints give every turn's first call the same id.
     await written(box, "call-1", **{**MEETING, "title": "Another"})
     await written(await box_of(database, principal), "call-1", **MEETING)
-    assert len(await listed(database, principal)) == 4
+    assert len(await list_events(database, principal)) == 4
 
 
 async def test_update_moves_the_event_and_keeps_its_length(box: Toolbox, database: Database, principal: Principal):
@@ -166,7 +166,7 @@ async def test_update_moves_the_event_and_keeps_its_length(box: Toolbox, databas
         event_timezone="Asia/Shanghai",
         title="Talk",
     )
-    (row,) = await listed(database, principal)
+    (row,) = await list_events(database, principal)
     assert named == {"status": "updated", "id": row.id, "sequence": 2}
     assert (row.title, row.time_zone) == ("Talk", zone)
     same = await written(box, "c4", action="update", event_id=told["id"], event_timezone=zone, title="Talk")
@@ -225,7 +225,7 @@ async def test_call_that_can_not_be_carried_out_says_why_and_changes_nothing(
 
     assert said in output.content
     assert not output.ran or output.failure is not None
-    assert await listed(database, principal) == []
+    assert await list_events(database, principal) == []
 
 
 async def test_time_that_comes_twice_is_told_in_the_result(box: Toolbox):
@@ -260,7 +260,7 @@ async def test_calendar_is_read_in_the_persons_zone_and_by_nobody_else(database:
     theft = {"action": "delete", "event_id": told["id"], "event_timezone": "UTC"}
     output = await stranger.call("calendar_write", json.dumps(theft), call_id="c")
     assert "Calendar event not found" in output.content
-    assert len(await listed(database, principal)) == 3
+    assert len(await list_events(database, principal)) == 3
 
 
 async def test_range_of_reading_must_be_one(box: Toolbox):

@@ -23,7 +23,7 @@ async def turn(*messages: ModelMessage, tools: tuple[ToolSpec, ...] = (SEARCH,))
     return [event async for event in ExtractiveModel().events(messages, tools)]
 
 
-def found(query: str, *passages) -> list[ModelMessage]:
+def search_turn(query: str, *passages) -> list[ModelMessage]:
     evidence = Evidence()
     numbers = evidence.add(passages, query=query)
     call = ToolCall(f"call-{query}", "search_knowledge_base", f'{{"query": "{query}"}}')
@@ -55,7 +55,7 @@ async def test_question_is_searched_for_when_nothing_was_retrieved():
 
 async def test_answer_quotes_with_citations_and_says_so_at_its_start():
     question = "Which port does it listen on?"
-    events = await turn(ModelMessage("user", question), *found(question, INSTALL, SETTINGS))
+    events = await turn(ModelMessage("user", question), *search_turn(question, INSTALL, SETTINGS))
 
     answer = text(events)
     assert answer.startswith(ENGLISH_NOTICE)
@@ -65,7 +65,7 @@ async def test_answer_quotes_with_citations_and_says_so_at_its_start():
 
 async def test_answer_is_chinese_when_the_question_is():
     question = "默认端口是多少？"
-    answer = text(await turn(ModelMessage("user", question), *found(question, CHINESE, INSTALL)))
+    answer = text(await turn(ModelMessage("user", question), *search_turn(question, CHINESE, INSTALL)))
 
     assert answer.startswith(CHINESE_NOTICE)
     assert "> 默认端口是 8000，可以通过环境变量修改。 [1]" in answer
@@ -73,7 +73,7 @@ async def test_answer_is_chinese_when_the_question_is():
 
 async def test_missing_terms_are_searched_for_when_coverage_is_low():
     question = "Which port does the zebra connector use?"
-    events = await turn(ModelMessage("user", question), *found(question, INSTALL))
+    events = await turn(ModelMessage("user", question), *search_turn(question, INSTALL))
 
     assert query_of(events) == '{"query": "zebra connector"}'
 
@@ -82,8 +82,8 @@ async def test_second_search_is_the_last_one():
     question = "Which port does the zebra connector use?"
     events = await turn(
         ModelMessage("user", question),
-        *found(question, INSTALL),
-        *found("zebra connector", SETTINGS),
+        *search_turn(question, INSTALL),
+        *search_turn("zebra connector", SETTINGS),
     )
 
     assert events[-1] == ModelEnd("stop")
@@ -91,7 +91,7 @@ async def test_second_search_is_the_last_one():
 
 async def test_terms_that_no_quote_covers_are_named():
     question = "How is the port changed, and what does the zebra connector do?"
-    answer = text(await turn(ModelMessage("user", question), *found(question, SETTINGS), tools=()))
+    answer = text(await turn(ModelMessage("user", question), *search_turn(question, SETTINGS), tools=()))
 
     assert "AGENTEX_PORT. [1]" in answer
     assert "zebra" in answer.rpartition("say nothing about")[2]
@@ -106,7 +106,7 @@ async def test_terms_that_no_quote_covers_are_named():
     ],
 )
 async def test_abstains_and_says_what_was_searched_when_nothing_scores(question, notice, advice):
-    answer = text(await turn(ModelMessage("user", question), *found(question, *LIBRARY), tools=()))
+    answer = text(await turn(ModelMessage("user", question), *search_turn(question, *LIBRARY), tools=()))
 
     assert answer.startswith(notice)
     assert f"“{question}”" in answer
@@ -169,7 +169,7 @@ async def test_slash_command_shows_the_result_when_it_is_no_search():
 
 
 async def test_slash_command_search_is_answered_by_its_query():
-    found_by = found("Which port", INSTALL)
+    found_by = search_turn("Which port", INSTALL)
     command = ModelMessage("user", '/tool search_knowledge_base {"query": "Which port"}')
 
     assert "port 8000. [1]" in text(await turn(command, *found_by))

@@ -35,7 +35,7 @@ def settings(**values: object) -> Settings:
     return Settings(_env_file=None, **values)
 
 
-def chosen(**values: object) -> ModelEndpoint:
+def choose_endpoint(**values: object) -> ModelEndpoint:
     endpoint = configured_endpoint(settings(**values))
     assert endpoint is not None
     return endpoint
@@ -64,7 +64,7 @@ async def test_provider_and_model_are_enough(client, name, monkeypatch):
     provider = PROVIDERS[name]
     if provider.key_variable:
         monkeypatch.setenv(provider.key_variable, "sk-usual")
-    endpoint = chosen(llm_provider=name.upper(), llm_model="m")
+    endpoint = choose_endpoint(llm_provider=name.upper(), llm_model="m")
 
     assert (endpoint.provider, endpoint.base_url) == (name, provider.base_url)
     assert endpoint.key == ("sk-usual" if provider.key_variable else "")
@@ -106,7 +106,7 @@ def test_every_value_of_a_preset_can_be_overridden(monkeypatch: pytest.MonkeyPat
     }
     patience = {"timeout_seconds": 1.5, "call_seconds": 2.5, "attempts": 2}
     monkeypatch.setenv("AGENTEX_LLM_OPTIONS", json.dumps({**traits, **patience}))
-    endpoint = chosen(llm_provider="openai", llm_model="m", llm_base_url="http://x/v1", llm_api_key="sk-own")
+    endpoint = choose_endpoint(llm_provider="openai", llm_model="m", llm_base_url="http://x/v1", llm_api_key="sk-own")
 
     assert (endpoint.base_url, endpoint.key) == ("http://x/v1", "sk-own")
     assert {name: getattr(endpoint.traits, name) for name in traits} == traits

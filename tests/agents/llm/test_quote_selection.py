@@ -13,7 +13,7 @@ BACKUP = QuoteSource(
 )
 
 
-def chosen(question: str, *sources: QuoteSource) -> list[str]:
+def quoted_texts(question: str, *sources: QuoteSource) -> list[str]:
     return [quote.text for quote in select_quotes(question, sources).quotes]
 
 
@@ -51,7 +51,7 @@ def test_long_list_is_cut_and_says_so():
 
 
 def test_chinese_question_is_answered_though_its_word_borders_stand_nowhere():
-    assert chosen("应该怎样制定备份策略？", BACKUP)[0] == "有三个因素决定备份和恢复策略。"
+    assert quoted_texts("应该怎样制定备份策略？", BACKUP)[0] == "有三个因素决定备份和恢复策略。"
 
 
 def test_leftover_of_a_chinese_run_is_not_named_as_missing():
@@ -69,7 +69,7 @@ def test_better_search_rank_wins_when_the_words_are_nearly_the_same():
     noise = [QuoteSource(n, f"n{n}", (), f"Unrelated sentence number {n}.") for n in range(2, 8)]
     last = QuoteSource(8, "z", (), "VACUUM FULL has no effective difference in this VACUUM FULL utility.")
 
-    quotes = chosen("What is the difference between VACUUM and VACUUM FULL?", first, *noise, last)
+    quotes = quoted_texts("What is the difference between VACUUM and VACUUM FULL?", first, *noise, last)
 
     assert quotes[0] == "VACUUM FULL rewrites the table."
 

@@ -16,7 +16,7 @@ from agents.llm.factory import create_model
 from agents.llm.providers import PROVIDERS
 from core.db.database import Database
 from tests.agents.llm.helpers import TOOL, events_of, text_of
-from tests.agents.runs.helpers import asking, follow, register, service_of
+from tests.agents.runs.helpers import follow, make_request, register, service_of
 from tests.fixtures.llm.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +80,7 @@ async def test_another_process_sends_back_what_came_with_the_call(
     )
     thread_id, props = str(uuid4()), {"agent_type": "react"}
     first = service_of(database, model)
-    request = asking("Delete all?", threadId=thread_id, forwardedProps=props)
+    request = make_request("Delete all?", threadId=thread_id, forwardedProps=props)
     events = await follow(first, await first.start(principal, request))
     (interrupt,) = events[-1]["outcome"]["interrupts"]
     assert "xyz" not in str(events)

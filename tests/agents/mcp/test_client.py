@@ -26,8 +26,8 @@ BRIEF = replace(LIMITS, connect_seconds=0.5, list_seconds=0.5, call_seconds=0.5)
 
 
 @pytest.fixture
-def servers(outside: McpServers) -> McpServers:
-    return outside
+def servers(outside_mcp: McpServers) -> McpServers:
+    return outside_mcp
 
 
 @asynccontextmanager

@@ -27,7 +27,7 @@ from core.errors.server import McpUnavailable
 from core.outbound.guard import OutboundGuard
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies
-from tests.agents.runs.helpers import asking, models_of, register, searcher_of
+from tests.agents.runs.helpers import make_request, models_of, register, searcher_of
 from tests.fixtures.database.databases import statements_of
 from tests.fixtures.http.client import unique
 
@@ -142,7 +142,7 @@ async def test_run_reads_no_lists_of_connections_that_it_does_not_use(database: 
         async with database.reading() as session:
             with statements_of(database) as sent:
                 request, chosen, _ = await choose_connections(
-                    session, owner, asking(forwardedProps=props), {}, service, policies
+                    session, owner, make_request(forwardedProps=props), {}, service, policies
                 )
         bound, _ = await builder.bind_tools(owner.user_id, request)
         with statements_of(database) as again:

@@ -27,7 +27,7 @@ async def principal(database: Database) -> Principal:
     return await register(database)
 
 
-async def found(memories: MemoryService, owner: Principal, question: str) -> list[str]:
+async def recalled_texts(memories: MemoryService, owner: Principal, question: str) -> list[str]:
     return [one.memory.text for one in await memories.search(owner.user_id, question)]
 
 
@@ -47,7 +47,7 @@ async def test_best_memory_comes_first(database: Database, principal: Principal,
     memories = memories_of(database)
     await remember(memories, principal.user_id, *ENGLISH, *CHINESE)
 
-    assert (await found(memories, principal, question))[0] == best
+    assert (await recalled_texts(memories, principal, question))[0] == best
 
 
 @one_database
@@ -56,7 +56,7 @@ async def test_what_nothing_is_remembered_about_finds_nothing(database: Database
     memories = memories_of(database)
     await remember(memories, principal.user_id, *ENGLISH, *CHINESE)
 
-    assert await found(memories, principal, question) == []
+    assert await recalled_texts(memories, principal, question) == []
 
 
 async def test_scores_fall_from_the_first_to_the_last(database: Database, principal: Principal):
@@ -76,7 +76,7 @@ async def test_terms_are_enough_without_an_encoder(database: Database, principal
     memories = memories_of(database, encoder)
     await remember(memories, principal.user_id, *ENGLISH)
 
-    assert await found(memories, principal, "What was it with peanuts?") == [ENGLISH[0]]
+    assert await recalled_texts(memories, principal, "What was it with peanuts?") == [ENGLISH[0]]
     assert encoder.passages == []
 
 
@@ -86,7 +86,7 @@ async def test_search_does_not_wait_for_an_encoder_that_hangs(database: Database
     memories = memories_of(database, encoder)
     await remember(memories, principal.user_id, *ENGLISH)
 
-    assert await found(memories, principal, "peanuts") == [ENGLISH[0]]
+    assert await recalled_texts(memories, principal, "peanuts") == [ENGLISH[0]]
 
 
 async def test_vectors_are_made_once_and_anew_for_another_model(database: Database, principal: Principal):

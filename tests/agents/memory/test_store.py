@@ -32,14 +32,14 @@ async def principal(database: Database) -> Principal:
     return await register(database)
 
 
-async def saved(database: Database, owner: Principal, text: str, *, most: int = 50):
+async def save(database: Database, owner: Principal, text: str, *, most: int = 50):
     async with unit_of_work(database) as work:
         return await store.save(work, owner.user_id, MemoryDraft(text), most=most)
 
 
 async def test_same_text_is_remembered_once(database: Database, principal: Principal):
-    first = await saved(database, principal, "I am Ada.")
-    second = await saved(database, principal, " i am  ADA ")
+    first = await save(database, principal, "I am Ada.")
+    second = await save(database, principal, " i am  ADA ")
 
     assert (first.is_new, second.is_new) == (True, False)
     assert second.row.id == first.row.id
@@ -48,23 +48,23 @@ async def test_same_text_is_remembered_once(database: Database, principal: Princ
 
 async def test_same_text_of_two_people_is_two_memories(database: Database, principal: Principal):
     other = await register(database)
-    first = await saved(database, principal, "I am Ada.")
-    second = await saved(database, other, "I am Ada.")
+    first = await save(database, principal, "I am Ada.")
+    second = await save(database, other, "I am Ada.")
 
     assert second.is_new
     assert second.row.id != first.row.id
 
 
 async def test_text_that_comes_many_times_at_once_is_remembered_once(database: Database, principal: Principal):
-    made = await asyncio.gather(*(saved(database, principal, "I am Ada.") for _ in range(8)))
+    made = await asyncio.gather(*(save(database, principal, "I am Ada.") for _ in range(8)))
 
     assert [one.is_new for one in made].count(True) == 1
     assert len({one.row.id for one in made}) == 1
 
 
 async def test_last_place_is_given_once_when_many_come_at_once(database: Database, principal: Principal):
-    await saved(database, principal, "first", most=3)
-    coming = (saved(database, principal, f"fact {n}", most=3) for n in range(6))
+    await save(database, principal, "first", most=3)
+    coming = (save(database, principal, f"fact {n}", most=3) for n in range(6))
     made = await asyncio.gather(*coming, return_exceptions=True)
 
     assert [type(one) for one in made if isinstance(one, Exception)] == [MemoryFull] * 4
@@ -72,11 +72,11 @@ async def test_last_place_is_given_once_when_many_come_at_once(database: Databas
 
 
 async def test_known_text_is_no_error_when_there_is_no_room(database: Database, principal: Principal):
-    await saved(database, principal, "first", most=1)
+    await save(database, principal, "first", most=1)
 
-    assert not (await saved(database, principal, "First", most=1)).is_new
+    assert not (await save(database, principal, "First", most=1)).is_new
     with pytest.raises(MemoryFull) as error:
-        await saved(database, principal, "second", most=1)
+        await save(database, principal, "second", most=1)
     assert error.value.details == {"limit": 1}
 
 

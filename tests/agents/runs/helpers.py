@@ -65,14 +65,14 @@ async def register(database: Database) -> Principal:
     return Principal(user.id, name, "user", frozenset(Permission))
 
 
-def asking(question: str = "hello", **fields: Any) -> RunRequest:
+def make_request(question: str = "hello", **fields: Any) -> RunRequest:
     """A run input with ids of its own."""
     ask = {"id": str(uuid4()), "role": "user", "content": question}
     ids = {"threadId": str(uuid4()), "runId": str(uuid4())}
     return read_run_request({**ids, "messages": [ask], **fields})
 
 
-class HeldModel:
+class PacedModel:
     """Says what the test says, when it says it.
 
     Attributes:
@@ -104,7 +104,7 @@ class HeldModel:
         yield ModelEnd("stop")
 
 
-class StubbornModel(HeldModel):
+class StubbornModel(PacedModel):
     """Does not let itself be cancelled, as work in a thread does not."""
 
     async def events(
@@ -121,7 +121,7 @@ class StubbornModel(HeldModel):
         yield ModelEnd("stop")
 
 
-class AskingModel:
+class InputRequestingModel:
     """Asks a person, and is silent after the answer until it is let go on."""
 
     name = provider = "asking"
@@ -228,7 +228,7 @@ async def follow(runs: RunService, key: str, *, after: int = 0) -> list[dict[str
     return events
 
 
-async def checked(runs: RunService, key: str, request: RunRequest) -> list[dict[str, Any]]:
+async def verified_events(runs: RunService, key: str, request: RunRequest) -> list[dict[str, Any]]:
     """All events of a run; they pass the verifier."""
     events = await follow(runs, key)
     verify(events, thread_id=request.thread_id, run_id=request.run_id, state={})
@@ -261,7 +261,7 @@ async def rows_of(database: Database, key: str) -> tuple[AgentRun, ChatSession, 
     return run, thread, list(messages)
 
 
-async def logged(database: Database, key: str) -> list[dict[str, Any]]:
+async def logged_events(database: Database, key: str) -> list[dict[str, Any]]:
     """All events in a run's log."""
     async with database.reading() as session:
         return await event_log.read_all(session, key)

@@ -19,7 +19,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
-from tests.agents.runs.helpers import asking, logged, plan_of, register, rows_of
+from tests.agents.runs.helpers import logged_events, make_request, plan_of, register, rows_of
 
 pytestmark = pytest.mark.anyio
 SAID = {"type": "TEXT_MESSAGE_CONTENT", "timestamp": 1, "messageId": "m", "delta": "Hi"}
@@ -33,7 +33,7 @@ async def principal(database: Database) -> Principal:
 
 async def begin(database: Database, principal: Principal, driver: str = "me") -> StartedRun:
     """A run with an empty log, and a lease of a minute."""
-    plan = plan_of(asking(), driver=driver)
+    plan = plan_of(make_request(), driver=driver)
     async with unit_of_work(database) as work:
         run = await store.start(work, principal, plan, recheck=True)
         # The opening events are not written here.
@@ -64,7 +64,7 @@ async def test_runs_that_wait_are_written_in_one_transaction(database: Database,
     for size, (run, outcome) in enumerate(zip(runs, outcomes, strict=True)):
         assert isinstance(outcome, WriteResult)
         assert [entry.seq for entry in outcome.entries] == [*range(1, size + 1)]
-        assert await logged(database, run.key) == [SAID] * size
+        assert await logged_events(database, run.key) == [SAID] * size
         row, _, _ = await rows_of(database, run.key)
         assert (row.last_seq, row.own_events, outcome.stored) == (size, size, 1)
         async with database.reading() as session:
@@ -78,7 +78,7 @@ async def test_lost_lease_keeps_no_other_run_from_writing(database: Database, pr
     outcomes, _ = await write_at_once(database, batches)
 
     assert [type(outcome) for outcome in outcomes] == [WriteResult, LogClosed, WriteResult]
-    assert [len(await logged(database, run.key)) for run in (own[0], lost, own[1])] == [1, 0, 1]
+    assert [len(await logged_events(database, run.key)) for run in (own[0], lost, own[1])] == [1, 0, 1]
     async with database.reading() as session:
         assert await journal_store.read(session, lost.task_id) == []
 
@@ -90,7 +90,7 @@ async def test_run_that_can_not_be_written_fails_alone(database: Database, princ
     outcomes, _ = await write_at_once(database, batches)
 
     assert [type(outcome) for outcome in outcomes] == [WriteResult, IntegrityError, WriteResult]
-    assert [len(await logged(database, run.key)) for run in runs] == [1, 0, 1]
+    assert [len(await logged_events(database, run.key)) for run in runs] == [1, 0, 1]
 
 
 async def test_nothing_is_written_twice_when_the_database_is_lost_at_its_commit(
@@ -111,7 +111,7 @@ async def test_nothing_is_written_twice_when_the_database_is_lost_at_its_commit(
     outcomes, _ = await write_at_once(database, batches)
 
     assert [type(outcome) for outcome in outcomes] == [DatabaseUnavailable] * 2
-    assert [len(await logged(database, run.key)) for run in runs] == [1, 1]
+    assert [len(await logged_events(database, run.key)) for run in runs] == [1, 1]
 
 
 async def test_leases_are_kept_of_the_runs_that_are_driven_and_of_no_others(

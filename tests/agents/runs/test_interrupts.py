@@ -26,7 +26,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import InterruptsOpen, ThreadBusy
-from tests.agents.runs.helpers import AskingModel, asking, follow, plan_of, register, service_of, until
+from tests.agents.runs.helpers import InputRequestingModel, follow, make_request, plan_of, register, service_of, until
 from tests.fixtures.database.databases import one_database, statements_of
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ class Mail(BaseModel):
     to: str
 
 
-class Postbox:
+class MailTool:
     """A tool with a side effect that nobody may have twice."""
 
     def __init__(self) -> None:
@@ -57,8 +57,8 @@ class Postbox:
 
 
 @pytest.fixture
-def postbox(monkeypatch: pytest.MonkeyPatch) -> Postbox:
-    box = Postbox()
+def mail_tool(monkeypatch: pytest.MonkeyPatch) -> MailTool:
+    box = MailTool()
     module = SimpleNamespace(tools=box.tools)
     monkeypatch.setattr(registry, "TOOL_MODULES", (*registry.TOOL_MODULES, module))
     return box
@@ -69,7 +69,7 @@ async def principal(database: Database) -> Principal:
     return await register(database)
 
 
-class Talk:
+class Conversation:
     """One thread of one user, as a client has it."""
 
     def __init__(self, database: Database, principal: Principal, agent_type: str = "react") -> None:
@@ -136,7 +136,7 @@ def kinds_of(events: list[dict[str, Any]]) -> list[str]:
 
 @pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"])
 async def test_answer_of_a_person_is_the_result_of_the_call(database, principal, agent_type):
-    talk = Talk(database, principal, agent_type)
+    talk = Conversation(database, principal, agent_type)
     asked = await talk.ask(ASK_INPUT)
     assert kinds_of(asked)[-3:] == ["STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
     (interrupt,) = interrupts_of(asked)
@@ -155,7 +155,7 @@ async def test_answer_of_a_person_is_the_result_of_the_call(database, principal,
 
 @pytest.mark.parametrize(("command", "asks"), [(ASK_INPUT, True), ("/tool where_am_i {}", False)])
 async def test_who_comes_again_sees_what_was_called_and_asked(database, principal, command, asks):
-    talk = Talk(database, principal)
+    talk = Conversation(database, principal)
     events = await talk.ask(command, tools=[WHERE])
     (start,) = [event for event in events if event["type"] == "TOOL_CALL_START"]
     asked, waiting = await talk.messages()
@@ -181,48 +181,48 @@ async def test_who_comes_again_sees_what_was_called_and_asked(database, principa
 
 
 async def test_model_is_given_no_message_without_text(database, principal):
-    talk = Talk(database, principal)
-    talk.runs = service_of(database, AskingModel(is_silent=False))
+    talk = Conversation(database, principal)
+    talk.runs = service_of(database, InputRequestingModel(is_silent=False))
     (interrupt,) = interrupts_of(await talk.ask("Write to me."))
     await talk.answer(interrupt, {"input": "a@example.com"})
     async with unit_of_work(database) as work:
         thread = await sessions.get(work.session, principal, talk.thread_id)
-        plan = plan_of(asking("And now?", threadId=talk.thread_id), "react", driver="me")
+        plan = plan_of(make_request("And now?", threadId=talk.thread_id), "react", driver="me")
         run = await store.start(work, principal, plan, recheck=True)
 
     assert thread.message_count == 4
     assert [message.content for message in run.history] == ["Write to me.", "Thanks"]
 
 
-async def test_call_is_run_once_a_person_agrees(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_call_is_run_once_a_person_agrees(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     assert interrupt["reason"] == "tool_call"
     assert interrupt["metadata"]["arguments"] == {"to": "a@example.com"}
-    assert postbox.sent == []
+    assert mail_tool.sent == []
 
     events = await talk.answer(interrupt, {"approved": True})
     assert results_of(events) == ["Sent to a@example.com."]
-    assert postbox.sent == ["a@example.com"]
+    assert mail_tool.sent == ["a@example.com"]
 
 
-async def test_call_is_run_with_the_arguments_a_person_gives(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_call_is_run_with_the_arguments_a_person_gives(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     answer = {"approved": True, "editedArgs": {"to": "b@example.com"}}
     await talk.answer(interrupt, answer)
 
-    assert postbox.sent == ["b@example.com"]
+    assert mail_tool.sent == ["b@example.com"]
 
 
-async def test_run_keeps_its_policies_but_not_what_the_operator_switched_off(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_run_keeps_its_policies_but_not_what_the_operator_switched_off(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     later = service_of(database, ExtractiveModel(), tools={"send_mail": "never"})
     events = await talk.run(later, resume=[resolved(interrupt, {"approved": True})])
 
     assert "send_mail is switched off" in results_of(events)[0]
-    assert postbox.sent == []
+    assert mail_tool.sent == []
 
 
 @pytest.mark.parametrize(
@@ -232,47 +232,47 @@ async def test_run_keeps_its_policies_but_not_what_the_operator_switched_off(dat
         ({"approved": False, "response": "Ask Ann."}, "The user answered instead: Ask Ann."),
     ],
 )
-async def test_call_that_a_person_declines_is_not_run(database, principal, postbox, payload, said):
-    talk = Talk(database, principal)
+async def test_call_that_a_person_declines_is_not_run(database, principal, mail_tool, payload, said):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     events = await talk.answer(interrupt, payload)
 
     assert results_of(events)[0].startswith(said)
-    assert postbox.sent == []
+    assert mail_tool.sent == []
     assert "outcome" not in events[-1]
 
 
-async def test_arguments_that_fit_no_tool_are_never_asked_about(database, principal, postbox):
-    events = await Talk(database, principal).ask('/tool send_mail {"too": 1}')
+async def test_arguments_that_fit_no_tool_are_never_asked_about(database, principal, mail_tool):
+    events = await Conversation(database, principal).ask('/tool send_mail {"too": 1}')
 
     assert "outcome" not in events[-1]
     assert "arguments are not valid" in results_of(events)[0]
-    assert postbox.sent == []
+    assert mail_tool.sent == []
 
 
 @one_database
 @pytest.mark.parametrize("payload", [None, {}, {"approved": "yes"}, {"approved": True, "editedArgs": {"to": 5}}])
-async def test_answer_of_another_shape_changes_nothing(database, principal, postbox, payload):
-    talk = Talk(database, principal)
+async def test_answer_of_another_shape_changes_nothing(database, principal, mail_tool, payload):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     events = await talk.answer(interrupt, payload)
 
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "INTERRUPT_ANSWER_INVALID")
-    assert postbox.sent == []
+    assert mail_tool.sent == []
     # It is still open, and the right answer still counts.
     await talk.answer(interrupt, {"approved": True})
-    assert postbox.sent == ["a@example.com"]
+    assert mail_tool.sent == ["a@example.com"]
 
 
 async def test_question_of_another_kind_is_refused_while_an_answer_is_open(database, principal):
-    talk = Talk(database, principal)
+    talk = Conversation(database, principal)
     await talk.ask(ASK_CONFIRM)
     with pytest.raises(InterruptsOpen):
         await talk.ask("hello")
 
 
-async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     interrupts = interrupts_of(await talk.ask(SEND))
     events = await talk.ask("hello", reject=RejectPolicy.RUN)
 
@@ -283,13 +283,13 @@ async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was
     assert interrupts_of(joined.prelude) == interrupts
     assert [m["content"] for m in joined.prelude[2]["messages"] if m["role"] == "user"] == [SEND]
     await talk.answer(interrupts[0], {"approved": True})
-    assert postbox.sent == ["a@example.com"]
+    assert mail_tool.sent == ["a@example.com"]
     joined = await talk.runs.join(principal, talk.thread_id)
     assert "outcome" not in joined.prelude[-1]
 
 
-async def test_refusal_is_told_in_the_language_of_the_question(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_refusal_is_told_in_the_language_of_the_question(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     await talk.ask(SEND)
     refused = await talk.ask("端口是多少？", reject=RejectPolicy.RUN)
     assert refused[-1]["message"] == InterruptsOpen.message_zh
@@ -298,8 +298,8 @@ async def test_refusal_is_told_in_the_language_of_the_question(database, princip
     assert answered[-1]["message"] == InterruptsOpen.message
 
 
-async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_meanwhile(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_meanwhile(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     await talk.ask("hello", reject=RejectPolicy.RUN)
     await talk.answer(interrupt, {"approved": True})
@@ -312,8 +312,8 @@ async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_mea
     assert (result["tool_name"], result["result"]) == ("send_mail", "Sent to a@example.com.")
 
 
-async def test_interrupt_can_always_be_cancelled(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_interrupt_can_always_be_cancelled(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     async with database.writing() as session:
         row = await session.get_one(RunInterrupt, interrupt["id"])
@@ -324,13 +324,13 @@ async def test_interrupt_can_always_be_cancelled(database, principal, postbox):
     events = await talk.run(resume=[cancelled(interrupt)])
 
     assert "outcome" not in events[-1]
-    assert postbox.sent == []
+    assert mail_tool.sent == []
     again = await talk.run(resume=[cancelled({"id": "never asked"})])
     assert kinds_of(again) == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_FINISHED"]
 
 
-async def test_interrupt_can_be_answered_when_the_knowledge_base_of_its_thread_is_gone(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_interrupt_can_be_answered_when_the_knowledge_base_of_its_thread_is_gone(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     async with database.writing() as session:
         thread = await sessions.get(session, principal, talk.thread_id)
@@ -338,11 +338,11 @@ async def test_interrupt_can_be_answered_when_the_knowledge_base_of_its_thread_i
         session.add(thread)
     await talk.answer(interrupt, {"approved": True})
 
-    assert postbox.sent == ["a@example.com"]
+    assert mail_tool.sent == ["a@example.com"]
 
 
 async def test_question_does_not_give_up_what_the_thread_came_to_wait_for_meanwhile(database, principal, monkeypatch):
-    talk = Talk(database, principal)
+    talk = Conversation(database, principal)
     plan = talk.runs._planner._plan
 
     async def while_another_asks(*given: Any) -> Any:
@@ -359,8 +359,8 @@ async def test_question_does_not_give_up_what_the_thread_came_to_wait_for_meanwh
         await talk.ask("hello again")
 
 
-async def test_same_answer_twice_acts_once_and_another_one_is_refused(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_same_answer_twice_acts_once_and_another_one_is_refused(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     await talk.answer(interrupt, {"approved": True})
     again = await talk.answer(interrupt, {"approved": True})
@@ -368,11 +368,11 @@ async def test_same_answer_twice_acts_once_and_another_one_is_refused(database, 
     other = await talk.answer(interrupt, {"approved": False})
 
     assert other[-1]["code"] == "INTERRUPT_ANSWERED"
-    assert postbox.sent == ["a@example.com"]
+    assert mail_tool.sent == ["a@example.com"]
 
 
-async def test_late_answers_are_looked_up_at_once(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_late_answers_are_looked_up_at_once(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     await talk.answer(interrupt, {"approved": True})
     same = resolved(interrupt, {"approved": True})
@@ -382,8 +382,8 @@ async def test_late_answers_are_looked_up_at_once(database, principal, postbox):
     assert len([statement for statement in sent if "FROM run_interrupt" in statement]) == 1
 
 
-async def test_of_two_answers_at_once_one_counts(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_of_two_answers_at_once_one_counts(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     elsewhere = service_of(database, ExtractiveModel())
     answers = [resolved(interrupt, {"approved": True})]
@@ -397,21 +397,21 @@ async def test_of_two_answers_at_once_one_counts(database, principal, postbox):
         await follow(talk.runs, key)
 
     assert all(isinstance(one, str | ThreadBusy) for one in begun)
-    assert postbox.sent == ["a@example.com"]
+    assert mail_tool.sent == ["a@example.com"]
 
 
-async def test_waiting_survives_the_process(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_waiting_survives_the_process(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     await talk.runs.drain(0)
     talk.runs = service_of(database, ExtractiveModel())
     await talk.answer(interrupt, {"approved": True})
 
-    assert postbox.sent == ["a@example.com"]
+    assert mail_tool.sent == ["a@example.com"]
 
 
-async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(database, principal, postbox, monkeypatch):
-    talk = Talk(database, principal)
+async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(database, principal, mail_tool, monkeypatch):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     # The process dies once the answer is written down: nothing is launched.
     monkeypatch.setattr(talk.runs, "_spawn", lambda run, prepare: None)
@@ -425,22 +425,22 @@ async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(datab
     talk.log += await follow(successor, key)
 
     verify(talk.log, thread_id=talk.thread_id)
-    assert postbox.sent == ["a@example.com"]
+    assert mail_tool.sent == ["a@example.com"]
 
 
-async def test_call_that_may_have_happened_is_not_made_again(database, principal, postbox, monkeypatch):
-    talk = Talk(database, principal)
+async def test_call_that_may_have_happened_is_not_made_again(database, principal, mail_tool, monkeypatch):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
 
     async def hang(self: object, *args: object, **kwargs: object) -> None:
-        postbox.sent.append("a@example.com")
+        mail_tool.sent.append("a@example.com")
         await asyncio.Event().wait()
 
     with monkeypatch.context() as patched:
         patched.setattr("agents.tools.base.Toolbox.call", hang)
         key = await talk.begin(resume=[resolved(interrupt, {"approved": True})])
         async with asyncio.timeout(10):
-            while not postbox.sent:  # noqa: ASYNC110 - the tool of the test has no event
+            while not mail_tool.sent:  # noqa: ASYNC110 - the tool of the test has no event
                 await asyncio.sleep(0.01)
         for task in list(talk.runs._tasks):
             task.cancel()
@@ -455,10 +455,10 @@ async def test_call_that_may_have_happened_is_not_made_again(database, principal
 
     verify([*talk.log, *events], thread_id=talk.thread_id)
     assert "whether this call took effect is not known" in results_of(events)[0]
-    assert postbox.sent == ["a@example.com"]
+    assert mail_tool.sent == ["a@example.com"]
 
 
-async def answered_and_died(talk: Talk, *, at: str = "TEXT_MESSAGE_CONTENT") -> str:
+async def answered_and_died(talk: Conversation, *, at: str = "TEXT_MESSAGE_CONTENT") -> str:
     """The run that goes on after an answer, whose process dies once its log has an event."""
     (interrupt,) = interrupts_of(await talk.ask("Write to me."))
     key = await talk.begin(resume=[resolved(interrupt, {"input": "a@example.com"})])
@@ -468,10 +468,10 @@ async def answered_and_died(talk: Talk, *, at: str = "TEXT_MESSAGE_CONTENT") -> 
 
 
 async def test_answered_run_whose_process_dies_after_the_result_is_taken_up(database, principal):
-    talk = Talk(database, principal)
-    talk.runs = service_of(database, AskingModel(is_silent=True))
+    talk = Conversation(database, principal)
+    talk.runs = service_of(database, InputRequestingModel(is_silent=True))
     key = await answered_and_died(talk)
-    successor = service_of(database, AskingModel(is_silent=False))
+    successor = service_of(database, InputRequestingModel(is_silent=False))
     assert await successor.recover_lost() >= 1
     events = await follow(successor, key)
 
@@ -482,8 +482,8 @@ async def test_answered_run_whose_process_dies_after_the_result_is_taken_up(data
 
 @pytest.mark.parametrize("at", ["TEXT_MESSAGE_CONTENT", "RUN_STARTED"])
 async def test_answered_run_whose_process_dies_can_be_stopped(database, principal, monkeypatch, at):
-    talk = Talk(database, principal)
-    talk.runs = service_of(database, AskingModel(is_silent=True))
+    talk = Conversation(database, principal)
+    talk.runs = service_of(database, InputRequestingModel(is_silent=True))
     if at == "RUN_STARTED":
         # Before it told anything of the call.
         began = iter([talk.runs._spawn, lambda run, prepare: None])
@@ -501,7 +501,7 @@ async def test_answered_run_whose_process_dies_can_be_stopped(database, principa
 
 
 async def test_frontend_makes_the_call_and_the_next_run_goes_on(database, principal):
-    talk = Talk(database, principal)
+    talk = Conversation(database, principal)
     events = await talk.ask("/tool where_am_i {}", tools=[WHERE])
     call_id = next(e["toolCallId"] for e in events if e["type"] == "TOOL_CALL_START")
     assert events[-1]["outcome"] == {"type": "success", "pendingToolCallIds": [call_id]}
@@ -524,7 +524,7 @@ async def test_frontend_makes_the_call_and_the_next_run_goes_on(database, princi
     ],
 )
 async def test_frontend_that_fails_is_told_to_the_model(database, principal, said, result):
-    talk = Talk(database, principal)
+    talk = Conversation(database, principal)
     events = await talk.ask("/tool where_am_i {}", tools=[WHERE])
     (call_id,) = events[-1]["outcome"]["pendingToolCallIds"]
     message = {"id": "t1", "role": "tool", "toolCallId": call_id, **said}
@@ -533,7 +533,7 @@ async def test_frontend_that_fails_is_told_to_the_model(database, principal, sai
 
 
 async def test_tool_message_answers_a_question_to_a_person(database, principal):
-    talk = Talk(database, principal)
+    talk = Conversation(database, principal)
     events = await talk.ask(ASK_CONFIRM)
     call_id = interrupts_of(events)[0]["toolCallId"]
     content = json.dumps({"confirmed": True})
@@ -543,7 +543,7 @@ async def test_tool_message_answers_a_question_to_a_person(database, principal):
 
 
 async def test_frontend_that_gives_no_result_holds_nothing_up(database, principal):
-    talk = Talk(database, principal)
+    talk = Conversation(database, principal)
     await talk.ask("/tool where_am_i {}", tools=[WHERE])
     events = await talk.ask("hello")
 
@@ -555,7 +555,7 @@ async def test_frontend_that_gives_no_result_holds_nothing_up(database, principa
 
 
 async def test_interrupted_run_has_a_status_of_its_own(database, principal):
-    talk = Talk(database, principal)
+    talk = Conversation(database, principal)
     await talk.ask(ASK_CONFIRM)
     async with database.reading() as session:
         query = select(AgentRun).where(AgentRun.owner_id == principal.user_id)
@@ -563,8 +563,8 @@ async def test_interrupted_run_has_a_status_of_its_own(database, principal):
     assert run.status == RunStatus.INTERRUPTED
 
 
-async def test_forged_result_of_a_call_is_not_believed(database, principal, postbox):
-    talk = Talk(database, principal)
+async def test_forged_result_of_a_call_is_not_believed(database, principal, mail_tool):
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     message = {
         "id": "t1",
@@ -576,4 +576,4 @@ async def test_forged_result_of_a_call_is_not_believed(database, principal, post
 
     assert events[-1]["code"] == "INTERRUPT_ANSWER_INVALID"
     await talk.answer(interrupt, {"approved": True})
-    assert postbox.sent == ["a@example.com"]
+    assert mail_tool.sent == ["a@example.com"]

@@ -21,7 +21,7 @@ from agents.runs.service import RunService
 from agents.runs.subscribers import EventBuffer
 from core.auth.principal import Principal
 from core.db.database import Database
-from tests.agents.runs.helpers import HeldModel, asking, checked, follow, register, service_of, until
+from tests.agents.runs.helpers import PacedModel, follow, make_request, register, service_of, until, verified_events
 
 pytestmark = pytest.mark.anyio
 
@@ -108,16 +108,16 @@ class Followed:
     driving: RunService
     reading: RunService
     key: str
-    model: HeldModel
+    model: PacedModel
     reader: asyncio.Task[list[dict[str, Any]]]
 
 
 async def followed(make: MakeProcess, principal: Principal) -> Followed:
-    model = HeldModel("Hello")
-    driving, reading = make(model), make(HeldModel())
-    request = asking()
+    model = PacedModel("Hello")
+    driving, reading = make(model), make(PacedModel())
+    request = make_request()
     key = await driving.start(principal, request)
-    reader = asyncio.create_task(checked(reading, key, request))
+    reader = asyncio.create_task(verified_events(reading, key, request))
     await until(reading, key, "TEXT_MESSAGE_CONTENT")
     return Followed(driving, reading, key, model, reader)
 
@@ -129,11 +129,11 @@ async def test_run_of_another_process_is_followed_live_over_redis(
     async with processes(database, find_redis()) as make:
         run = await followed(make, principal)
         # Another one, while the first is waited for.
-        second = asking()
-        other = HeldModel("Other", " words")
+        second = make_request()
+        other = PacedModel("Other", " words")
         other.say(last=True)
         other_key = await make(other).start(principal, second)
-        assert (await checked(run.reading, other_key, second))[-1]["type"] == "RUN_FINISHED"
+        assert (await verified_events(run.reading, other_key, second))[-1]["type"] == "RUN_FINISHED"
         run.model.say(" there", last=True)
         assert await run.reader == await follow(run.driving, run.key)
 
@@ -162,11 +162,11 @@ async def test_run_of_another_process_is_followed_without_redis(
     database: Database, principal: Principal, url: str | None
 ):
     async with processes(database, url) as make:
-        model = HeldModel("Hello")
-        driving, reading = make(model), make(HeldModel())
-        request = asking()
+        model = PacedModel("Hello")
+        driving, reading = make(model), make(PacedModel())
+        request = make_request()
         key = await driving.start(principal, request)
-        readers = [asyncio.create_task(checked(reading, key, request)) for _ in range(3)]
+        readers = [asyncio.create_task(verified_events(reading, key, request)) for _ in range(3)]
         await until(reading, key, "TEXT_MESSAGE_CONTENT")
         model.say(" there", last=True)
         whole = await follow(driving, key)
@@ -181,10 +181,10 @@ async def test_followers_of_an_own_run_read_no_log(database: Database, principal
         lambda _c, _k, statement, *_: statements.append(statement),
     )
     async with processes(database, None) as make:
-        model = HeldModel("The", " port", " is", " 8080")
+        model = PacedModel("The", " port", " is", " 8080")
         model.say(last=True)
         runs = make(model)
-        request = asking()
+        request = make_request()
         key = await runs.start(principal, request)
         verify(await follow(runs, key), thread_id=request.thread_id, run_id=request.run_id)
     assert any("INSERT INTO logged_event" in statement for statement in statements)

@@ -50,17 +50,17 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import ThreadBusy
 from core.errors.server import RunLost
 from tests.agents.runs.helpers import (
-    HeldModel,
+    PacedModel,
     activities_of,
-    asking,
-    checked,
     follow,
-    logged,
+    logged_events,
+    make_request,
     plan_of,
     register,
     rows_of,
     service_of,
     until,
+    verified_events,
 )
 from tests.fixtures.database.databases import one_database
 
@@ -104,7 +104,7 @@ async def begin(
     lease: float = -1,
 ) -> StartedRun:
     """A run of a process that is no more; its lease ends in so many seconds."""
-    request = asking(question)
+    request = make_request(question)
     plan = plan_of(request, seconds=lease)
     async with unit_of_work(database) as unit:
         run = await store.start(unit, principal, plan, recheck=True)
@@ -202,7 +202,7 @@ async def test_lost_run_counts_what_its_turns_spent(database: Database, principa
     assert (run.prompt_tokens, run.completion_tokens) == (201, 42)
     counts = {"prompt_tokens": 201, "completion_tokens": 42, "is_estimated": True}
     assert messages[-1].details["usage"] == counts
-    told = (await logged(database, lost.key))[-1]["usage"]
+    told = (await logged_events(database, lost.key))[-1]["usage"]
     assert (told[0]["model"], told[0]["totalTokens"], told[0]["reasoningTokens"]) == (
         "gpt",
         243,
@@ -242,7 +242,7 @@ async def test_stop_closes_a_run_whose_driver_does_not_answer(database: Database
     verify(events)
     assert events[-1]["outcome"] == {"type": "cancelled"}
     assert not await appended(database, silent.key, [events[1]], driver="gone")
-    assert await logged(database, silent.key) == events
+    assert await logged_events(database, silent.key) == events
 
 
 async def test_run_is_left_alone_while_its_lease_holds(database: Database, principal: Principal):
@@ -262,7 +262,7 @@ async def test_run_is_left_alone_when_its_lease_was_renewed_in_time(database: Da
 
 
 async def test_own_run_is_left_alone_when_the_process_had_slept(database: Database, principal: Principal):
-    model, request = HeldModel("Hel"), asking()
+    model, request = PacedModel("Hel"), make_request()
     runs = service_of(database, model)
     key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
@@ -271,13 +271,13 @@ async def test_own_run_is_left_alone_when_the_process_had_slept(database: Databa
     assert await runs.recover_lost() == 0
     model.say("lo", last=True)
 
-    assert (await checked(runs, key, request))[-1]["type"] == "RUN_FINISHED"
+    assert (await verified_events(runs, key, request))[-1]["type"] == "RUN_FINISHED"
 
 
 async def test_own_run_is_left_alone_when_the_process_slept_before_it_was_launched(
     database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
-    request, prepared = asking(), asyncio.Event()
+    request, prepared = make_request(), asyncio.Event()
     runs = service_of(database, ExtractiveModel())
     build_new, is_prepared = runs._builder.build_new, asyncio.Event()
 
@@ -295,14 +295,14 @@ async def test_own_run_is_left_alone_when_the_process_slept_before_it_was_launch
     assert await runs.recover_lost() == 0
     is_prepared.set()
 
-    assert (await checked(runs, await beginning, request))[-1]["type"] == "RUN_FINISHED"
+    assert (await verified_events(runs, await beginning, request))[-1]["type"] == "RUN_FINISHED"
 
 
 async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(database: Database, principal: Principal):
     # The first thing that a run writes down is which skills it works with.
-    model, turn = HeldModel("Hel"), Effect(1, "turn:0", "done", {})
+    model, turn = PacedModel("Hel"), Effect(1, "turn:0", "done", {})
     runs = service_of(database, model)
-    key = await runs.start(principal, asking())
+    key = await runs.start(principal, make_request())
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     # Another process has taken it up, and written down the turn that is under way here.
     async with database.writing() as session:
@@ -310,7 +310,7 @@ async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(database: Dat
         run.lease_owner = "another"
         session.add(run)
         await journal_store.write(session, run.task_id, [turn], stored=1)
-    before, driver = await logged(database, key), runs._drivers[key]
+    before, driver = await logged_events(database, key), runs._drivers[key]
     with pytest.raises(LogClosed):
         await driver._store(before[-1:], EventBatch([Finished(RunUsage())], [turn], 1))
     assert not await runs._abort_own(key, RunLost())
@@ -318,7 +318,7 @@ async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(database: Dat
     async with asyncio.timeout(10):
         await asyncio.gather(*runs._tasks)
 
-    assert await logged(database, key) == before
+    assert await logged_events(database, key) == before
     assert (await rows_of(database, key))[0].status == RunStatus.RUNNING
 
 
@@ -329,7 +329,7 @@ async def test_lost_run_is_closed_once_when_many_sweep(database: Database, princ
 
     assert sum(closed) == 3
     for run in lost:
-        verify(await logged(database, run.key))
+        verify(await logged_events(database, run.key))
         assert len((await rows_of(database, run.key))[2]) == 3
 
 
@@ -356,13 +356,13 @@ async def test_loss_is_told_in_the_language_of_the_question(database: Database, 
     lost = await begin(database, principal, question="端口是多少？")
     await service_of(database, ExtractiveModel()).recover_lost()
 
-    assert (await logged(database, lost.key))[-1]["message"] == "执行该运行的进程已停止"
+    assert (await logged_events(database, lost.key))[-1]["message"] == "执行该运行的进程已停止"
 
 
 async def test_thread_is_used_again_after_a_loss(database: Database, principal: Principal):
     lost = await begin(database, principal)
     runs = service_of(database, ExtractiveModel())
-    request = asking("And now?", threadId=lost.thread_id)
+    request = make_request("And now?", threadId=lost.thread_id)
     with pytest.raises(ThreadBusy):
         await runs.start(principal, request)
     await runs.recover_lost()
@@ -374,7 +374,7 @@ async def test_thread_is_used_again_after_a_loss(database: Database, principal: 
 
 async def test_log_has_no_gaps_when_appended_by_many(database: Database, principal: Principal):
     run = await begin(database, principal, (), lease=60)
-    event = (await logged(database, run.key))[0]
+    event = (await logged_events(database, run.key))[0]
 
     async def append(size: int) -> None:
         assert await appended(database, run.key, [event] * size, driver="gone")
@@ -388,10 +388,10 @@ async def test_log_has_no_gaps_when_appended_by_many(database: Database, princip
 
 async def test_log_is_refused_to_other_drivers(database: Database, principal: Principal):
     run = await begin(database, principal, lease=60)
-    before = await logged(database, run.key)
+    before = await logged_events(database, run.key)
 
     assert not await appended(database, run.key, before[:1], driver="another")
-    assert await logged(database, run.key) == before
+    assert await logged_events(database, run.key) == before
 
 
 async def test_long_log_is_read_in_parts(database: Database, principal: Principal):

@@ -10,7 +10,7 @@ from agents.strategies import STRATEGIES, start_strategy
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.runs.helpers import activities_of, register
-from tests.agents.runs.test_interrupts import ASK_INPUT, Talk, interrupts_of
+from tests.agents.runs.test_interrupts import ASK_INPUT, Conversation, interrupts_of
 from tests.agents.strategies.helpers import RELAY, inputs, offline, run, to_wire
 from tests.fixtures.database.databases import one_database
 
@@ -116,7 +116,7 @@ async def test_progress_holds_no_words_of_the_model(server, client):
 @one_database
 @pytest.mark.parametrize("agent_type", sorted(STRATEGIES))
 async def test_progress_goes_on_in_the_run_that_brings_the_answer(database, agent_type):
-    talk = Talk(database, await register(database), agent_type)
+    talk = Conversation(database, await register(database), agent_type)
     asked = await talk.ask(ASK_INPUT)
     (before,) = activities_of(asked)
     assert before["status"] == "waiting"

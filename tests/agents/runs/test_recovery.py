@@ -73,7 +73,7 @@ def folded(log: list[WireEvent]) -> MessageReducer:
     return fold
 
 
-def told(log: list[WireEvent]) -> str:
+def final_view(log: list[WireEvent]) -> str:
     """What a client has at the end, without ids that are made anew."""
     fold = folded(log)
     messages = [
@@ -85,14 +85,14 @@ def told(log: list[WireEvent]) -> str:
     return _MADE_ANEW.sub("", text)
 
 
-def scripted(model: str, **changes: object) -> Callable[..., RunContext]:
+def with_script(model: str, **changes: object) -> Callable[..., RunContext]:
     def make(server: Any, client: Any, retriever: InMemoryRetriever) -> RunContext:
         return inputs(server, client, model, retriever=retriever, **changes)
 
     return make
 
 
-def keyless(question: str) -> Callable[..., RunContext]:
+def without_model(question: str) -> Callable[..., RunContext]:
     def make(server: Any, client: Any, retriever: InMemoryRetriever) -> RunContext:
         return offline(question, retriever=retriever)
 
@@ -100,21 +100,21 @@ def keyless(question: str) -> Callable[..., RunContext]:
 
 
 KINDS = {
-    "react": ("react", scripted("react")),
-    "react-failing-tools": ("react", scripted("react-failing-tools")),
-    "react-no-tools": ("react", scripted("react-no-tools")),
-    "agentic_rag": ("agentic_rag", scripted("rag")),
-    "rag-irrelevant": ("agentic_rag", scripted("rag-irrelevant")),
-    "plan": ("plan_execute", scripted("plan")),
-    "plan-failing": ("plan_execute", scripted("plan-failing")),
-    "reflexion": ("reflexion", scripted("reflexion")),
-    "worker": ("worker", scripted("worker-plan")),
-    "offline-react": ("react", keyless(QUESTION)),
-    "offline-rag": ("agentic_rag", keyless(QUESTION)),
-    "offline-plan": ("plan_execute", keyless(COMPARISON)),
-    "offline-reflexion": ("reflexion", keyless(QUESTION)),
-    "offline-worker": ("worker", keyless(COMPARISON)),
-    "offline-command": ("react", keyless('/tool current_time {"timezone": "UTC"}')),
+    "react": ("react", with_script("react")),
+    "react-failing-tools": ("react", with_script("react-failing-tools")),
+    "react-no-tools": ("react", with_script("react-no-tools")),
+    "agentic_rag": ("agentic_rag", with_script("rag")),
+    "rag-irrelevant": ("agentic_rag", with_script("rag-irrelevant")),
+    "plan": ("plan_execute", with_script("plan")),
+    "plan-failing": ("plan_execute", with_script("plan-failing")),
+    "reflexion": ("reflexion", with_script("reflexion")),
+    "worker": ("worker", with_script("worker-plan")),
+    "offline-react": ("react", without_model(QUESTION)),
+    "offline-rag": ("agentic_rag", without_model(QUESTION)),
+    "offline-plan": ("plan_execute", without_model(COMPARISON)),
+    "offline-reflexion": ("reflexion", without_model(QUESTION)),
+    "offline-worker": ("worker", without_model(COMPARISON)),
+    "offline-command": ("react", without_model('/tool current_time {"timezone": "UTC"}')),
 }
 
 
@@ -135,7 +135,7 @@ async def test_run_taken_up_anywhere_ends_as_if_nothing_had_happened(server, cli
         log = await again.drive()
 
         verify(log, thread_id=THREAD, run_id=RUN)
-        assert told(log) == told(expected), cut
+        assert final_view(log) == final_view(expected), cut
         done = [effect.key for batch in past for effect in batch.effects]
         asked = sum(key.startswith("turn:") for key in done)
         # What was written down is not asked again, what was not is asked once.
@@ -159,7 +159,7 @@ async def test_run_that_is_taken_up_again_and_again_still_ends(server, client):
 
 
 async def test_run_that_is_stopped_as_soon_as_it_is_taken_up_keeps_what_it_had_said(server, client):
-    make = scripted("react")
+    make = with_script("react")
     first = Process(make(server, client, InMemoryRetriever((RELAY, VAULT))), "react", [])
     await first.drive()
     said = [batch for batch in first.batches if not batch.is_last]

@@ -17,12 +17,12 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import RunLost
-from tests.agents.runs.helpers import asking, plan_of, register
+from tests.agents.runs.helpers import make_request, plan_of, register
 
 pytestmark = pytest.mark.anyio
 
 
-async def reflected(
+async def add_reflecting_run(
     database: Database,
     principal: Principal,
     request: RunRequest,
@@ -53,13 +53,13 @@ async def earlier(database: Database, run: StartedRun) -> tuple[str, ...]:
 
 async def test_the_newest_reflections_of_other_tasks_are_given_cut(database: Database):
     principal = await register(database)
-    thread = asking().thread_id
+    thread = make_request().thread_id
     runs: list[StartedRun] = []
     for number in range(MOST_REFLECTIONS):
         said = [f"a{number}", f"b{number}" * (LONGEST_REFLECTION if number == 9 else 1)]
-        request = replace(asking(), thread_id=thread)
-        runs.append(await reflected(database, principal, request, said))
-    later = await reflected(database, principal, replace(asking(), thread_id=thread), ["mine"])
+        request = replace(make_request(), thread_id=thread)
+        runs.append(await add_reflecting_run(database, principal, request, said))
+    later = await add_reflecting_run(database, principal, replace(make_request(), thread_id=thread), ["mine"])
 
     given = await earlier(database, later)
     assert given[:-1] == ("a5", "b5", "a6", "b6", "a7", "b7", "a8", "b8", "a9")
@@ -72,11 +72,13 @@ async def test_the_newest_reflections_of_other_tasks_are_given_cut(database: Dat
 
 async def test_other_threads_other_people_and_other_types_give_none(database: Database):
     principal, somebody = await register(database), await register(database)
-    request = asking()
-    await reflected(database, principal, request, ["theirs"])
-    own = await reflected(database, principal, asking(), ["mine"], agent_type="react")
-    next_own = await reflected(database, principal, replace(asking(), thread_id=own.thread_id), ["mine"])
-    foreign = await reflected(database, somebody, replace(asking(), thread_id=request.thread_id), ["foreign"])
+    request = make_request()
+    await add_reflecting_run(database, principal, request, ["theirs"])
+    own = await add_reflecting_run(database, principal, make_request(), ["mine"], agent_type="react")
+    next_own = await add_reflecting_run(database, principal, replace(make_request(), thread_id=own.thread_id), ["mine"])
+    foreign = await add_reflecting_run(
+        database, somebody, replace(make_request(), thread_id=request.thread_id), ["foreign"]
+    )
 
     assert await earlier(database, next_own) == ()
     assert await earlier(database, foreign) == ()

@@ -28,18 +28,18 @@ from core.errors.requests import InvalidRunInput
 from core.errors.server import ShuttingDown
 from kb_service.retrieval.service import Searcher
 from tests.agents.runs.helpers import (
-    HeldModel,
+    PacedModel,
     StubbornModel,
     add_knowledge_base,
-    asking,
-    checked,
     follow,
     hanging_searcher,
-    logged,
+    logged_events,
+    make_request,
     register,
     rows_of,
     service_of,
     until,
+    verified_events,
 )
 from tests.fixtures.http.asgi_connection import Connection
 
@@ -68,10 +68,10 @@ async def services(database: Database) -> AsyncIterator[MakeService]:
 async def test_run_ends_with_its_answer_stored_and_the_thread_free(
     services: MakeService, database: Database, principal: Principal
 ):
-    runs, request = services(HeldModel()), asking("Who are you?")
+    runs, request = services(PacedModel()), make_request("Who are you?")
     runs._builder.models.built_in[0].model.say("I am ", "held.", last=True)
     key = await runs.start(principal, request)
-    events = await checked(runs, key, request)
+    events = await verified_events(runs, key, request)
 
     assert [event["type"] for event in events].count("RUN_FINISHED") == 1
     run, thread, messages = await rows_of(database, key)
@@ -93,7 +93,7 @@ async def stop_in_time(runs: RunService, principal: Principal, run_id: str) -> N
 async def test_stop_is_quick_when_the_model_is_slow(
     services: MakeService, database: Database, principal: Principal, pieces: tuple[str, ...]
 ):
-    model, request = HeldModel(*pieces), asking()
+    model, request = PacedModel(*pieces), make_request()
     runs = services(model)
     key = await runs.start(principal, request)
     await model.asked.wait()
@@ -101,7 +101,7 @@ async def test_stop_is_quick_when_the_model_is_slow(
         await until(runs, key, "TEXT_MESSAGE_CONTENT")
     await stop_in_time(runs, principal, request.run_id)
 
-    events = await checked(runs, key, request)
+    events = await verified_events(runs, key, request)
     assert events[-1]["outcome"] == {"type": "cancelled"}
     run, thread, messages = await rows_of(database, key)
     assert (run.status, thread.active_run_id) == (RunStatus.CANCELLED, None)
@@ -110,13 +110,13 @@ async def test_stop_is_quick_when_the_model_is_slow(
 
 
 async def test_stop_is_quick_when_the_model_can_not_be_cancelled(services: MakeService, principal: Principal):
-    model, request = StubbornModel(), asking()
+    model, request = StubbornModel(), make_request()
     runs = services(model)
     key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     await stop_in_time(runs, principal, request.run_id)
 
-    assert (await checked(runs, key, request))[-1]["outcome"] == {"type": "cancelled"}
+    assert (await verified_events(runs, key, request))[-1]["outcome"] == {"type": "cancelled"}
 
 
 async def test_stop_is_quick_when_a_search_hangs(
@@ -125,12 +125,12 @@ async def test_stop_is_quick_when_a_search_hangs(
     kb_id = await add_knowledge_base(database, principal)
     searcher, encoder = hanging_searcher(database, tmp_path)
     runs = services(ExtractiveModel(), searcher)
-    request = asking("Which port is it?", forwardedProps={"knowledge_base_ids": [kb_id]})
+    request = make_request("Which port is it?", forwardedProps={"knowledge_base_ids": [kb_id]})
     key = await runs.start(principal, request)
     await asyncio.wait_for(encoder.asked.wait(), 10)
     await stop_in_time(runs, principal, request.run_id)
 
-    events = await checked(runs, key, request)
+    events = await verified_events(runs, key, request)
     assert events[-1]["outcome"] == {"type": "cancelled"}
     result = next(event for event in events if event["type"] == "TOOL_CALL_RESULT")
     assert result["content"] == "Cancelled: the run was stopped."
@@ -160,7 +160,7 @@ async def test_run_that_is_stopped_while_it_is_prepared_asks_no_model(
 ):
     # Nobody waits for a driver that does not answer; that of another process looks twice a second.
     monkeypatch.setattr(service, "_STOP_SECONDS", 200)
-    model, request = HeldModel("Hello"), asking()
+    model, request = PacedModel("Hello"), make_request()
     runs, others = services(model), services()
     preparation = Preparation(runs, monkeypatch)
     key = await runs.start(principal, request)
@@ -170,7 +170,7 @@ async def test_run_that_is_stopped_while_it_is_prepared_asks_no_model(
     preparation.may_end.set()
     await asyncio.wait_for(runs.drain(5), 10)
 
-    assert (await checked(others, key, request))[-1]["outcome"] == {"type": "cancelled"}
+    assert (await verified_events(others, key, request))[-1]["outcome"] == {"type": "cancelled"}
     assert not model.asked.is_set()
     # To the operator it is no failure.
     assert "warning" not in capsys.readouterr().out
@@ -184,7 +184,7 @@ async def test_run_is_not_taken_for_lost_while_it_is_prepared(
 ):
     monkeypatch.setattr(driver, "_HEARTBEAT_SECONDS", 0.01)
     monkeypatch.setattr(driver, "LEASE_SECONDS", 0.06)
-    request = asking()
+    request = make_request()
     runs = services()
     preparation = Preparation(runs, monkeypatch)
     key = await runs.start(principal, request)
@@ -196,24 +196,24 @@ async def test_run_is_not_taken_for_lost_while_it_is_prepared(
             await asyncio.sleep(0.01)
     preparation.may_end.set()
 
-    assert (await checked(runs, key, request))[-1].get("outcome") is None
+    assert (await verified_events(runs, key, request))[-1].get("outcome") is None
 
 
 async def test_run_that_is_stopped_while_it_is_taken_up_keeps_what_it_had_said(
     services: MakeService, database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
-    gone, request = services(HeldModel("Hello")), asking()
+    gone, request = services(PacedModel("Hello")), make_request()
     key = await gone.start(principal, request)
     await until(gone, key, "TEXT_MESSAGE_CONTENT")
     await gone.drain(0)
-    model = HeldModel()
+    model = PacedModel()
     runs = services(model)
     preparation = Preparation(runs, monkeypatch, "build_resumed")
     assert await asyncio.wait_for(runs.recover_lost(), 5) == 1
     await asyncio.wait_for(preparation.began.wait(), 10)
     assert await runs.stop(principal, request.run_id)
 
-    assert (await checked(runs, key, request))[-1]["outcome"] == {"type": "cancelled"}
+    assert (await verified_events(runs, key, request))[-1]["outcome"] == {"type": "cancelled"}
     assert [m.content for m in (await rows_of(database, key))[2][1:]] == ["Hello"]
     assert not model.asked.is_set()
 
@@ -221,7 +221,7 @@ async def test_run_that_is_stopped_while_it_is_taken_up_keeps_what_it_had_said(
 async def test_stop_is_told_that_the_run_had_ended_when_it_did_so_meanwhile(
     services: MakeService, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
-    here, model, request = services(), HeldModel("Hel"), asking()
+    here, model, request = services(), PacedModel("Hel"), make_request()
     there = services(model)
     key = await there.start(principal, request)
     await until(there, key, "TEXT_MESSAGE_CONTENT")
@@ -231,7 +231,7 @@ async def test_stop_is_told_that_the_run_had_ended_when_it_did_so_meanwhile(
 
     async def close_late(*given: Any, **named: Any) -> bool:
         model.say("lo", last=True)
-        await checked(there, key, request)
+        await verified_events(there, key, request)
         return await close(*given, **named)
 
     monkeypatch.setattr(here, "_abort", close_late)
@@ -253,23 +253,23 @@ async def test_no_run_begins_when_draining_began_while_it_was_planned(
 
     monkeypatch.setattr(runs._planner, "plan", plan_long)
     with pytest.raises(ShuttingDown):
-        await runs.start(principal, asking())
+        await runs.start(principal, make_request())
 
     async with database.reading() as session:
         assert (await session.exec(select(AgentRun))).first() is None
 
 
 async def test_stop_of_a_run_that_is_over_changes_nothing(services: MakeService, principal: Principal):
-    runs, request = services(), asking()
+    runs, request = services(), make_request()
     key = await runs.start(principal, request)
-    events = await checked(runs, key, request)
+    events = await verified_events(runs, key, request)
 
     assert not await runs.stop(principal, request.run_id)
     assert await follow(runs, key) == events
 
 
 async def test_run_is_unknown_to_others(services: MakeService, database: Database, principal: Principal):
-    runs, request = services(), asking()
+    runs, request = services(), make_request()
     await follow(runs, await runs.start(principal, request))
 
     with pytest.raises(RunNotFound):
@@ -277,7 +277,7 @@ async def test_run_is_unknown_to_others(services: MakeService, database: Databas
 
 
 async def test_run_goes_on_when_its_followers_leave(services: MakeService, database: Database, principal: Principal):
-    model, request = HeldModel("Hel"), asking()
+    model, request = PacedModel("Hel"), make_request()
     runs = services(model)
     key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
@@ -287,12 +287,12 @@ async def test_run_goes_on_when_its_followers_leave(services: MakeService, datab
     await asyncio.wait({reading})
     model.say("lo", last=True)
 
-    assert (await checked(runs, key, request))[-1]["type"] == "RUN_FINISHED"
+    assert (await verified_events(runs, key, request))[-1]["type"] == "RUN_FINISHED"
     assert (await rows_of(database, key))[2][1].content == "Hello"
 
 
 async def test_every_follower_gets_the_same(services: MakeService, principal: Principal):
-    model, request = HeldModel(), asking()
+    model, request = PacedModel(), make_request()
     runs = services(model)
     key = await runs.start(principal, request)
     subscribers = [asyncio.create_task(follow(runs, key)) for _ in range(5)]
@@ -309,7 +309,7 @@ async def test_every_follower_gets_the_same(services: MakeService, principal: Pr
 
 
 async def test_follower_of_a_deleted_run_is_let_go(services: MakeService, database: Database, principal: Principal):
-    runs, request = services(), asking()
+    runs, request = services(), make_request()
     key = await runs.start(principal, request)
     await follow(runs, key)
     _, thread, _ = await rows_of(database, key)
@@ -320,10 +320,10 @@ async def test_follower_of_a_deleted_run_is_let_go(services: MakeService, databa
 
 
 async def test_run_of_another_process_is_followed_and_stopped(services: MakeService, principal: Principal):
-    here, there = services(), services(HeldModel("Hello"))
-    request = asking()
+    here, there = services(), services(PacedModel("Hello"))
+    request = make_request()
     key = await there.start(principal, request)
-    reading = asyncio.create_task(checked(here, key, request))
+    reading = asyncio.create_task(verified_events(here, key, request))
     await until(here, key, "TEXT_MESSAGE_CONTENT")
     await stop_in_time(here, principal, request.run_id)
 
@@ -333,8 +333,8 @@ async def test_run_of_another_process_is_followed_and_stopped(services: MakeServ
 
 
 async def test_only_one_of_many_runs_gets_a_new_thread(services: MakeService, principal: Principal):
-    processes = [services(HeldModel()) for _ in range(3)]
-    requests = [asking(threadId="t") for _ in range(9)]
+    processes = [services(PacedModel()) for _ in range(3)]
+    requests = [make_request(threadId="t") for _ in range(9)]
     answers = await asyncio.gather(
         *(processes[n % 3].start(principal, request) for n, request in enumerate(requests)),
         return_exceptions=True,
@@ -344,9 +344,9 @@ async def test_only_one_of_many_runs_gets_a_new_thread(services: MakeService, pr
 
 
 async def test_only_one_of_many_runs_gets_an_id(services: MakeService, principal: Principal):
-    processes = [services(HeldModel()) for _ in range(3)]
+    processes = [services(PacedModel()) for _ in range(3)]
     answers = await asyncio.gather(
-        *(processes[n % 3].start(principal, asking(runId="r")) for n in range(9)),
+        *(processes[n % 3].start(principal, make_request(runId="r")) for n in range(9)),
         return_exceptions=True,
     )
 
@@ -356,15 +356,15 @@ async def test_only_one_of_many_runs_gets_an_id(services: MakeService, principal
 async def test_thread_is_handed_on_with_all_that_was_said(
     services: MakeService, database: Database, principal: Principal
 ):
-    model = HeldModel("One.")
+    model = PacedModel("One.")
     runs = services(model)
-    first = await runs.start(principal, asking("first", threadId="t"))
+    first = await runs.start(principal, make_request("first", threadId="t"))
     with pytest.raises(ThreadBusy):
-        await runs.start(principal, asking("second", threadId="t"))
+        await runs.start(principal, make_request("second", threadId="t"))
     model.say(last=True)
     await follow(runs, first)
     model.say("Two.", last=True)
-    second = await runs.start(principal, asking("second", threadId="t"))
+    second = await runs.start(principal, make_request("second", threadId="t"))
     await follow(runs, second)
 
     _, thread, messages = await rows_of(database, second)
@@ -376,26 +376,26 @@ async def test_run_is_refused_on_somebody_elses_session(
     services: MakeService, database: Database, principal: Principal
 ):
     runs = services()
-    key = await runs.start(principal, asking())
+    key = await runs.start(principal, make_request())
     _, thread, _ = await rows_of(database, key)
 
     with pytest.raises(SessionNotFound):
-        await runs.start(await register(database), asking(threadId=thread.id))
+        await runs.start(await register(database), make_request(threadId=thread.id))
 
 
 async def test_refused_run_leaves_nothing(services: MakeService, database: Database, principal: Principal):
-    runs, request = services(HeldModel()), asking("first")
+    runs, request = services(PacedModel()), make_request("first")
     key = await runs.start(principal, request)
-    again = asking("other", runId=request.run_id, threadId="another")
+    again = make_request("other", runId=request.run_id, threadId="another")
     with pytest.raises(RunIdTaken):
         await runs.start(principal, again)
     with pytest.raises(ThreadBusy):
-        await runs.start(principal, asking("other", threadId=request.thread_id))
+        await runs.start(principal, make_request("other", threadId=request.thread_id))
     taken = request.messages[0].id
     stolen = {"id": taken, "role": "user", "content": "another text"}
     await runs.stop(principal, request.run_id)
     with pytest.raises(InvalidRunInput):
-        await runs.start(principal, asking(threadId=request.thread_id, messages=[stolen]))
+        await runs.start(principal, make_request(threadId=request.thread_id, messages=[stolen]))
 
     _, thread, messages = await rows_of(database, key)
     assert [m.content for m in messages] == ["first"]
@@ -405,21 +405,21 @@ async def test_refused_run_leaves_nothing(services: MakeService, database: Datab
 async def test_draining_hands_runs_over_and_takes_no_new_ones(
     services: MakeService, database: Database, principal: Principal
 ):
-    model = HeldModel("Hel")
-    runs, request = services(model), asking()
+    model = PacedModel("Hel")
+    runs, request = services(model), make_request()
     key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     draining = asyncio.create_task(runs.drain(0.2))
     await asyncio.sleep(0)
     with pytest.raises(ShuttingDown):
-        await runs.start(principal, asking())
+        await runs.start(principal, make_request())
     await asyncio.wait_for(draining, 5)
 
-    assert (await logged(database, key))[-1]["type"] == "TEXT_MESSAGE_CONTENT"
-    successor = services(HeldModel("Hello again"))
+    assert (await logged_events(database, key))[-1]["type"] == "TEXT_MESSAGE_CONTENT"
+    successor = services(PacedModel("Hello again"))
     successor._builder.models.built_in[0].model.say(last=True)
     assert await successor.recover_lost() == 1
-    events = await checked(successor, key, request)
+    events = await verified_events(successor, key, request)
     assert events[-1].get("outcome") is None
     # What the first process had begun to say is closed, and taken from who follows the run.
     kinds = [event["type"] for event in events]
@@ -430,24 +430,24 @@ async def test_draining_hands_runs_over_and_takes_no_new_ones(
 
 
 async def test_draining_lets_a_run_finish_that_is_quick(services: MakeService, principal: Principal):
-    model = HeldModel("Hel")
-    runs, request = services(model), asking()
+    model = PacedModel("Hel")
+    runs, request = services(model), make_request()
     key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     draining = asyncio.create_task(runs.drain(10))
     model.say("lo", last=True)
     await asyncio.wait_for(draining, 5)
 
-    assert (await checked(runs, key, request))[-1].get("outcome") is None
+    assert (await verified_events(runs, key, request))[-1].get("outcome") is None
 
 
 async def test_crash_of_a_run_is_told_at_once(services: MakeService, database: Database, principal: Principal):
-    runs, request = services(HeldModel("Hello")), asking()
+    runs, request = services(PacedModel("Hello")), make_request()
     key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     # No JSON can hold half a pair: writing the log fails in a way that nobody foresaw.
     runs._builder.models.built_in[0].model.say("\ud800")
-    events = await checked(runs, key, request)
+    events = await verified_events(runs, key, request)
 
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "INTERNAL")
     run, thread, messages = await rows_of(database, key)
@@ -458,10 +458,10 @@ async def test_crash_of_a_run_is_told_at_once(services: MakeService, database: D
 async def test_text_is_stored_when_the_model_says_what_no_database_keeps(
     services: MakeService, database: Database, principal: Principal
 ):
-    runs, request = services(HeldModel()), asking()
+    runs, request = services(PacedModel()), make_request()
     runs._builder.models.built_in[0].model.say("a\0b", last=True)
     key = await runs.start(principal, request)
-    await checked(runs, key, request)
+    await verified_events(runs, key, request)
 
     assert (await rows_of(database, key))[2][1].content == "a\ufffdb"
 
@@ -471,8 +471,8 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
 ):
     monkeypatch.setattr(event_stream, "_KEEP_ALIVE_SECONDS", 0)
     monkeypatch.setattr(subscribers, "_SILENT_SECONDS", 0.01)
-    model = HeldModel()
-    runs, request = services(model), asking()
+    model = PacedModel()
+    runs, request = services(model), make_request()
     key = await runs.start(principal, request)
 
     def answer(piece: bytes) -> None:
@@ -490,16 +490,16 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
 
 
 async def test_log_is_not_written_after_the_end(services: MakeService, database: Database, principal: Principal):
-    here, there = services(), services(HeldModel("Hello"))
-    request = asking()
+    here, there = services(), services(PacedModel("Hello"))
+    request = make_request()
     key = await there.start(principal, request)
     await until(here, key, "TEXT_MESSAGE_CONTENT")
     # As when the other process was taken for dead, but only slept.
     assert await here._abort(key, AgentexError(), if_lost=False)
-    closed = await logged(database, key)
+    closed = await logged_events(database, key)
     there._builder.models.built_in[0].model.say(" again", last=True)
     await asyncio.wait_for(there.drain(5), 10)
 
-    assert await logged(database, key) == closed
+    assert await logged_events(database, key) == closed
     verify(closed)
     assert [m.content for m in (await rows_of(database, key))[2][1:]] == ["Hello"]

@@ -19,7 +19,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import ThreadBusy
 from tests.agents.runs.helpers import register
-from tests.agents.runs.test_interrupts import ASK_INPUT, Talk, interrupts_of
+from tests.agents.runs.test_interrupts import ASK_INPUT, Conversation, interrupts_of
 from tests.fixtures.database.databases import statements_of
 
 pytestmark = pytest.mark.anyio
@@ -110,7 +110,7 @@ async def test_run_that_holds_the_thread_is_the_newest_whatever_clocks_say(datab
 
 
 async def test_answer_does_not_bring_a_deleted_session_back(database, principal, monkeypatch):
-    talk = Talk(database, principal)
+    talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(ASK_INPUT))
     plan = talk.runs._planner.plan
 

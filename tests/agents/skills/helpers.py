@@ -1,4 +1,4 @@
-"""A run's skills without a database: the library's other side, and shelves of written skills."""
+"""A run's skills without a database: a library in memory, and the skills of a run of its owner."""
 
 from collections.abc import Sequence
 
@@ -24,14 +24,14 @@ class InMemoryLibrary:
     """Opens skills by their slugs.
 
     Attributes:
-        told: what was counted, in order.
+        records: what was counted, in order.
         opened: which skills were read.
     """
 
     def __init__(self, *contents: str, files: dict[str, bytes] | None = None) -> None:
         self.skills = {slugify(one.name): one for one in map(read, contents)}
         self.files = files or {}
-        self.told: list[tuple[str, ...]] = []
+        self.records: list[tuple[str, ...]] = []
         self.opened: list[str] = []
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
@@ -52,19 +52,19 @@ class InMemoryLibrary:
         return self.files[path]
 
     def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
-        self.told.append(("offered", *(one.id for one in skills)))
+        self.records.append(("offered", *(one.id for one in skills)))
 
     async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
-        self.told.append(("loaded", skill.id))
+        self.records.append(("loaded", skill.id))
 
     async def record_completion(self, skill: SkillVersionRef) -> None:
-        self.told.append(("completed", skill.id))
+        self.records.append(("completed", skill.id))
 
     async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
-        self.told.append(("denied", tool, *(one.id for one in skills)))
+        self.records.append(("denied", tool, *(one.id for one in skills)))
 
 
-def shelf_of(
+def run_skills_of(
     library: InMemoryLibrary,
     *,
     chosen: Sequence[str] = (),

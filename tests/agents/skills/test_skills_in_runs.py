@@ -22,9 +22,9 @@ from core.errors.server import EngineUnavailable
 from skills.selection.selector import SkillSelector
 from skills.store.summary import make_card
 from tests.agents.fakes import InMemoryRetriever, scope_of
-from tests.agents.runs.helpers import asking
-from tests.agents.runs.test_recovery import Process, told
-from tests.agents.skills.helpers import InMemoryLibrary, read, shelf_of
+from tests.agents.runs.helpers import make_request
+from tests.agents.runs.test_recovery import Process, final_view
+from tests.agents.skills.helpers import InMemoryLibrary, read, run_skills_of
 from tests.agents.strategies.helpers import RELAY, RUN, THREAD, inputs
 from tests.fixtures.database.rows import add_user
 from tests.fixtures.skills.stored_skills import FILES, REPORT, REVIEW, put_skill
@@ -38,10 +38,10 @@ CLOCK = ["current_time", {}]
 NARROW = REVIEW.replace("Code review", "Narrow") + "\n## Tools\n\n- none\n"
 
 
-def asked(server: Any, client: Any, shelf: Any, *rounds: Any, chosen: int = 0) -> RunContext:
+def make_inputs(server: Any, client: Any, run_skills: Any, *rounds: Any, chosen: int = 0) -> RunContext:
     question = f"Go. #rounds {json.dumps({'rounds': rounds, 'chosen': chosen})}"
     retriever = InMemoryRetriever((RELAY,))
-    return inputs(server, client, "rounds", question=question, retriever=retriever, skills=shelf)
+    return inputs(server, client, "rounds", question=question, retriever=retriever, skills=run_skills)
 
 
 async def results(given: RunContext, agent_type: str = "react") -> list[str]:
@@ -53,7 +53,7 @@ async def results(given: RunContext, agent_type: str = "react") -> list[str]:
 
 def skill(key: str, *tools: str, chosen: bool = False, tokens: int = 10) -> ActiveSkill:
     library = InMemoryLibrary(REVIEW.replace("Code review", key))
-    (offered,) = [shelf_of(library).find(key)]
+    (offered,) = [run_skills_of(library).find(key)]
     assert offered is not None
     return ActiveSkill(key, offered.ref, key, tools, (), tokens, chosen)
 
@@ -65,10 +65,10 @@ async def test_run_taken_up_anywhere_loads_no_skill_twice_and_ends_alike(server,
         [LOAD_REPORT, ["complete_step", {"index": 2}]],
     ]
     library = InMemoryLibrary(REPORT, REVIEW)
-    whole = Process(asked(server, client, shelf_of(library), *rounds), "react", [])
+    whole = Process(make_inputs(server, client, run_skills_of(library), *rounds), "react", [])
     expected = await whole.drive()
     verify(expected, thread_id=THREAD, run_id=RUN)
-    assert [kind for kind, *_ in library.told] == ["offered", "loaded", "denied", "completed"]
+    assert [kind for kind, *_ in library.records] == ["offered", "loaded", "denied", "completed"]
 
     for cut in range(1, len(whole.batches)):
         past = whole.batches[:cut]
@@ -77,35 +77,35 @@ async def test_run_taken_up_anywhere_loads_no_skill_twice_and_ends_alike(server,
         has_loaded = any("skill_note" in e.outcome for batch in past for e in batch.effects)
         # What was loaded stays as it was; a skill that was not is still the same here.
         used = changed if has_loaded else InMemoryLibrary(REPORT, REVIEW)
-        again = Process(asked(server, client, shelf_of(used), *rounds), "react", past)
+        again = Process(make_inputs(server, client, run_skills_of(used), *rounds), "react", past)
         log = await again.drive()
         verify(log, thread_id=THREAD, run_id=RUN)
-        assert told(log) == told(expected), (cut, done)
-        assert ("loaded", "daily-report") not in used.told or not has_loaded
+        assert final_view(log) == final_view(expected), (cut, done)
+        assert ("loaded", "daily-report") not in used.records or not has_loaded
 
 
 async def test_tools_are_refused_in_the_turn_that_loads_the_skill(server, client):
     library = InMemoryLibrary(NARROW)
-    given = asked(server, client, shelf_of(library), [SEARCH, ["load_skill", {"name": "narrow"}]])
+    given = make_inputs(server, client, run_skills_of(library), [SEARCH, ["load_skill", {"name": "narrow"}]])
     loaded, refused = await results(given)
     assert loaded.startswith('<skill_content name="narrow"')
     assert refused.startswith("The tool search_knowledge_base is not allowed by the active skill")
-    assert ("denied", "search_knowledge_base", "narrow") in library.told
+    assert ("denied", "search_knowledge_base", "narrow") in library.records
     offered = {tool["function"]["name"] for tool in server.requests[1].body["tools"]}
     assert offered == {"load_skill", "read_skill_file", "complete_step"}
 
 
 async def test_a_skill_that_names_no_tools_takes_none_away(server, client):
     library = InMemoryLibrary(REVIEW)
-    _, found = await results(asked(server, client, shelf_of(library), [SEARCH, LOAD_REVIEW]))
+    _, found = await results(make_inputs(server, client, run_skills_of(library), [SEARCH, LOAD_REVIEW]))
     assert "passages" in found
 
 
 async def test_pattern_that_cant_be_enforced_is_refused_and_never_widened():
     for name, tools in (("some", ("current_time(zone:*)", "cur*time")), ("none", ())):
-        shelf = shelf_of(InMemoryLibrary(REVIEW))
-        shelf.apply(ToolCall("c", "load_skill", "{}"), "", {"loaded": dump_skill(skill(name, *tools))})
-        box = build_toolbox(scope_of(retriever=InMemoryRetriever(), skills=shelf))
+        run_skills = run_skills_of(InMemoryLibrary(REVIEW))
+        run_skills.apply(ToolCall("c", "load_skill", "{}"), "", {"loaded": dump_skill(skill(name, *tools))})
+        box = build_toolbox(scope_of(retriever=InMemoryRetriever(), skills=run_skills))
         assert "current_time" not in box, name
         assert "search_knowledge_base" not in box, name
         assert "load_skill" in box, name
@@ -125,17 +125,17 @@ async def test_pattern_that_cant_be_enforced_is_refused_and_never_widened():
     ],
 )
 def test_tools_of_several_skills_are_joined_but_a_persons_choice_dominates(active, allowed):
-    shelf = shelf_of(InMemoryLibrary(REVIEW))
+    run_skills = run_skills_of(InMemoryLibrary(REVIEW))
     for number, one in enumerate(active):
-        shelf.apply(ToolCall(str(number), "load_skill", "{}"), "", {"loaded": dump_skill(one)})
-    assert {tool for tool in ("x", "y", "z", "mcp__x__z", "mcp__y__z") if shelf.refusal(tool) is None} == allowed
+        run_skills.apply(ToolCall(str(number), "load_skill", "{}"), "", {"loaded": dump_skill(one)})
+    assert {tool for tool in ("x", "y", "z", "mcp__x__z", "mcp__y__z") if run_skills.refusal(tool) is None} == allowed
 
 
 async def test_a_run_works_by_three_loaded_skills_at_most(server, client):
     contents = [REVIEW.replace("Code review", name) for name in ("One", "Two", "Three", "Four")]
     library = InMemoryLibrary(*contents)
     loads = [[["load_skill", {"name": name}]] for name in ("one", "two", "three", "four", "one")]
-    told_of = await results(asked(server, client, shelf_of(library), *loads))
+    told_of = await results(make_inputs(server, client, run_skills_of(library), *loads))
     assert "No room" in told_of[3]
     assert sum(text.startswith("<skill_content") for text in told_of) == 3
 
@@ -143,7 +143,7 @@ async def test_a_run_works_by_three_loaded_skills_at_most(server, client):
 async def test_a_skill_too_long_for_a_run_is_not_loaded(server, client):
     long = REVIEW + "\n## Notes\n\n" + "word " * (MOST_TOKENS * 2)
     library = InMemoryLibrary(long)
-    (refused,) = await results(asked(server, client, shelf_of(library), [LOAD_REVIEW]))
+    (refused,) = await results(make_inputs(server, client, run_skills_of(library), [LOAD_REVIEW]))
     assert "No room" in refused
 
 
@@ -164,7 +164,7 @@ async def test_loaded_skill_is_never_left_out_of_a_long_exchange():
 
 async def test_chosen_skills_stand_behind_the_question_in_every_turn(server, client):
     library = InMemoryLibrary(REVIEW)
-    given = asked(server, client, shelf_of(library, chosen=["code-review"]), [CLOCK], chosen=1)
+    given = make_inputs(server, client, run_skills_of(library, chosen=["code-review"]), [CLOCK], chosen=1)
     await results(given)
     for request in server.requests:
         roles = [message["role"] for message in request.body["messages"]]
@@ -173,8 +173,8 @@ async def test_chosen_skills_stand_behind_the_question_in_every_turn(server, cli
 
 
 async def test_texts_of_skills_and_errors_are_data():
-    shelf = shelf_of(InMemoryLibrary(REVIEW, files=FILES))
-    box = build_toolbox(scope_of(skills=shelf))
+    run_skills = run_skills_of(InMemoryLibrary(REVIEW, files=FILES))
+    box = build_toolbox(scope_of(skills=run_skills))
     missing = await box.call("load_skill", '{"name": "code-revue"}')
     assert json.loads(missing.content)["did_you_mean"] == ["code-review"]
     extra = '{"name": "code-review", "inputs": {"team": "x"}}'
@@ -206,17 +206,17 @@ def test_inputs_come_from_the_request_then_the_model_then_their_defaults():
 async def test_skill_that_is_loaded_again_is_told_once_and_asks_for_nothing(server, client):
     library = InMemoryLibrary(REPORT)
     again = ["load_skill", {"name": "daily-report"}]
-    first, second = await results(asked(server, client, shelf_of(library), [LOAD_REPORT], [again]))
+    first, second = await results(make_inputs(server, client, run_skills_of(library), [LOAD_REPORT], [again]))
     assert first.startswith("<skill_content")
     assert second == "The skill daily-report is loaded already: its text stands above."
-    assert library.told[1:] == [("loaded", "daily-report")]
+    assert library.records[1:] == [("loaded", "daily-report")]
 
 
 @pytest.mark.parametrize("agent_type", ["agentic_rag", "plan_execute", "reflexion", "worker"])
 async def test_other_types_with_chosen_skills_are_taken_up_though_nobody_may_use_these_now(server, client, agent_type):
     def given(library: InMemoryLibrary) -> RunContext:
-        shelf = shelf_of(library, chosen=["code-review"])
-        return replace(asked(server, client, shelf, [], chosen=1), retriever=None)
+        run_skills = run_skills_of(library, chosen=["code-review"])
+        return replace(make_inputs(server, client, run_skills, [], chosen=1), retriever=None)
 
     whole = Process(given(InMemoryLibrary(REVIEW)), agent_type, [])
     expected = await whole.drive()
@@ -227,21 +227,21 @@ async def test_other_types_with_chosen_skills_are_taken_up_though_nobody_may_use
         emptied.skills.clear()
         log = await process.drive()
         verify(log, thread_id=THREAD, run_id=RUN)
-        assert told(log) == told(expected), cut
+        assert final_view(log) == final_view(expected), cut
 
 
 def test_run_keeps_to_the_version_that_it_loaded_when_it_is_taken_up():
-    shelf = shelf_of(InMemoryLibrary(REVIEW))
+    run_skills = run_skills_of(InMemoryLibrary(REVIEW))
     loaded = replace(skill("code-review"), ref=SkillVersionRef("code-review", 7, "old"))
-    shelf.apply(ToolCall("c", "load_skill", "{}"), "", {"loaded": dump_skill(loaded)})
-    found = shelf.find("code-review")
+    run_skills.apply(ToolCall("c", "load_skill", "{}"), "", {"loaded": dump_skill(loaded)})
+    found = run_skills.find("code-review")
     assert found is not None
     assert found.ref.version == 7
 
 
 async def test_agentic_rag_loads_a_skill_before_it_searches(server, client):
     library = InMemoryLibrary(REVIEW)
-    given = asked(server, client, shelf_of(library), [LOAD_REVIEW], [SEARCH])
+    given = make_inputs(server, client, run_skills_of(library), [LOAD_REVIEW], [SEARCH])
     loaded, found = (await results(given, "agentic_rag"))[:2]
     assert loaded.startswith("<skill_content")
     assert "passages" in found
@@ -250,14 +250,14 @@ async def test_agentic_rag_loads_a_skill_before_it_searches(server, client):
 
 
 async def test_agentic_rag_without_documents_goes_the_same_way_when_skills_came_since(server, client):
-    bare = replace(asked(server, client, None), retriever=None)
+    bare = replace(make_inputs(server, client, None), retriever=None)
     whole = Process(bare, "agentic_rag", [])
     expected = await whole.drive()
     for cut in range(1, len(whole.batches)):
-        later = replace(asked(server, client, shelf_of(InMemoryLibrary(REVIEW))), retriever=None)
+        later = replace(make_inputs(server, client, run_skills_of(InMemoryLibrary(REVIEW))), retriever=None)
         log = await Process(later, "agentic_rag", whole.batches[:cut]).drive()
         verify(log, thread_id=THREAD, run_id=RUN)
-        assert told(log) == told(expected), cut
+        assert final_view(log) == final_view(expected), cut
 
 
 class BrokenEncoder:
@@ -280,14 +280,14 @@ async def test_skills_are_ranked_by_their_words_while_the_engine_gives_no_answer
             chore = f"# SKILL: Chore {number}\n\n## Description\n\nA chore of the house.\n"
             await put_skill(work, owner.id, chore)
         await put_skill(work, owner.id, REVIEW)
-    request = asking("Please review this code.")
+    request = make_request("Please review this code.")
     task = RunTask("task", owner.id)
     use = RunSkillsFactory(database, BrokenEncoder())
-    shelf = await use.build(task, request, context_window=128_000)
-    assert shelf is not None
-    assert "code-review" in shelf.index.slugs
-    assert shelf.index.omitted == 1
-    assert [one.key for one in await shelf.rank("review code", 1)] == ["code-review"]
+    run_skills = await use.build(task, request, context_window=128_000)
+    assert run_skills is not None
+    assert "code-review" in run_skills.index.slugs
+    assert run_skills.index.omitted == 1
+    assert [one.key for one in await run_skills.rank("review code", 1)] == ["code-review"]
 
 
 class FailingSelector(SkillSelector):
@@ -297,9 +297,9 @@ class FailingSelector(SkillSelector):
 
 async def test_skills_are_found_by_their_words_when_the_engine_fails_later():
     library = InMemoryLibrary(REVIEW, REPORT)
-    shelf = shelf_of(library)
-    shelf._selector = FailingSelector([make_card(one, slug) for slug, one in library.skills.items()])
-    assert [one.key for one in await shelf.rank("review code", 1)] == ["code-review"]
+    run_skills = run_skills_of(library)
+    run_skills._selector = FailingSelector([make_card(one, slug) for slug, one in library.skills.items()])
+    assert [one.key for one in await run_skills.rank("review code", 1)] == ["code-review"]
 
 
 async def test_index_takes_its_share_of_what_the_model_reads(database: Database):
@@ -310,6 +310,6 @@ async def test_index_takes_its_share_of_what_the_model_reads(database: Database)
             await put_skill(work, owner.id, chore)
     task, use = RunTask("task", owner.id), RunSkillsFactory(database)
     for window, most in ((32_768, 2_621), (8_192, 655), (1_000_000, 8_000)):
-        shelf = await use.build(task, asking("Hello"), context_window=window)
-        assert shelf is not None
-        assert most / 2 < len(shelf.index.text) <= most
+        run_skills = await use.build(task, make_request("Hello"), context_window=window)
+        assert run_skills is not None
+        assert most / 2 < len(run_skills.index.text) <= most

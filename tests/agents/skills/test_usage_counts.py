@@ -26,7 +26,7 @@ async def skill(database: Database) -> SkillVersionRef:
     return SkillVersionRef(row.id, 1, "0" * 64)
 
 
-async def offered(database: Database, skill: SkillVersionRef) -> int:
+async def impression_count(database: Database, skill: SkillVersionRef) -> int:
     async with database.reading() as session:
         return (await count_by_version(session, skill.id))[1].offered
 
@@ -39,7 +39,7 @@ async def test_what_was_counted_is_written_down_at_the_end(database: Database, s
     counter.add([skill])
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    assert await offered(database, skill) == 2
+    assert await impression_count(database, skill) == 2
 
 
 @pytest.mark.parametrize("broken_by", [DatabaseUnavailable, asyncio.CancelledError])
@@ -64,4 +64,4 @@ async def test_what_could_not_be_written_is_kept(
     await broken.wait()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    assert await offered(database, skill) == 1
+    assert await impression_count(database, skill) == 1

@@ -22,7 +22,7 @@ from tests.agents.strategies.helpers import (
 pytestmark = pytest.mark.anyio
 
 
-def told(state: dict) -> list[tuple[str, str]]:
+def tasks_and_states(state: dict) -> list[tuple[str, str]]:
     return [(step["task"], step["status"]) for step in state["plan"]["steps"]]
 
 
@@ -102,7 +102,7 @@ async def test_rules_plan_when_the_model_can_not(server, client, model):
 
     state = state_of(events)
     assert state["plan"]["source"] == "rules"
-    assert told(state) == [
+    assert tasks_and_states(state) == [
         ("Which port does the relay listen on", "done"),
         ("how long are logs kept?", "done"),
     ]
@@ -115,14 +115,14 @@ async def test_plan_changes_when_a_step_teaches_something(server, client):
     assert steps_of(events)[:4] == ["plan", "execute", "replan", "execute"]
     state = state_of(events)
     assert state["plan"]["revision"] == 2
-    assert told(state) == [("Find the port of the relay", "done"), ("Ask the vault", "done")]
+    assert tasks_and_states(state) == [("Find the port of the relay", "done"), ("Ask the vault", "done")]
 
 
 async def test_plan_changes_when_a_step_fails(server, client):
     events = await run(inputs(server, client, "plan-failing"), "plan_execute")
 
     assert results_of(events)[0].startswith("There is no tool 'telephone'")
-    assert told(state_of(events)) == [
+    assert tasks_and_states(state_of(events)) == [
         ("Find the port of the relay", "failed"),
         ("Look for the port", "done"),
     ]
@@ -131,7 +131,7 @@ async def test_plan_changes_when_a_step_fails(server, client):
 async def test_plan_goes_on_when_its_change_can_not_be_read(server, client):
     events = await run(inputs(server, client, "plan-bad-rest"), "plan_execute")
 
-    assert [status for _, status in told(state_of(events))] == ["failed", "failed"]
+    assert [status for _, status in tasks_and_states(state_of(events))] == ["failed", "failed"]
     assert steps_of(events).count("replan") == 2
     assert isinstance(events[-1], Finished)
 
@@ -141,13 +141,13 @@ async def test_changes_of_plan_are_limited(server, client):
     events = await run(given, "plan_execute")
 
     assert "replan" not in steps_of(events)
-    assert [status for _, status in told(state_of(events))] == ["done", "done"]
+    assert [status for _, status in tasks_and_states(state_of(events))] == ["done", "done"]
 
 
 async def test_step_that_goes_in_circles_fails_alone(server, client):
     events = await run(inputs(server, client, "plan-stuck"), "plan_execute")
 
-    assert told(state_of(events)) == [("Find the port of the relay", "failed")]
+    assert tasks_and_states(state_of(events)) == [("Find the port of the relay", "failed")]
     assert ended_text(events).ended_by == ""
 
 
@@ -155,7 +155,7 @@ async def test_budget_skips_what_is_left_and_says_so(server, client):
     given = inputs(server, client, "plan-busy", limits=RunLimits(max_turns=4))
     events = await run(given, "plan_execute")
 
-    assert [status for _, status in told(state_of(events))] == ["failed", "skipped"]
+    assert [status for _, status in tasks_and_states(state_of(events))] == ["failed", "skipped"]
     assert text_of(events).endswith("This answer is incomplete: the run used up its 4 model turns.")
     assert ended_text(events).ended_by == "turns"
 
@@ -199,7 +199,7 @@ async def test_long_plan_is_cut(server, client):
 async def test_offline_model_quotes_for_each_part():
     events = await run(offline("Which port does the relay use; when is the backup written?"), "plan_execute")
 
-    assert told(state_of(events)) == [
+    assert tasks_and_states(state_of(events)) == [
         ("Which port does the relay use", "done"),
         ("when is the backup written?", "done"),
     ]
@@ -214,7 +214,7 @@ async def test_offline_model_says_for_which_part_it_found_nothing():
     events = await run(offline("Which port does the relay use; who composed fugues?"), "plan_execute")
 
     # Tried once more, with the words of the whole question.
-    assert told(state_of(events))[1:] == [("who composed fugues?", "failed")] * 2
+    assert tasks_and_states(state_of(events))[1:] == [("who composed fugues?", "failed")] * 2
     assert steps_of(events).count("replan") == 1
     assert text_of(events).endswith("No sentence in the documents found answers this.")
 

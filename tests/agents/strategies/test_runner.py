@@ -50,7 +50,7 @@ def offline(**changes: object) -> StrategyRun:
     return start_strategy("agentic_rag", RunContext(model=ExtractiveModel(), **given))  # type: ignore[arg-type]
 
 
-def checked(events: list[RunEvent]) -> list[RunEvent]:
+def verified(events: list[RunEvent]) -> list[RunEvent]:
     verify(to_wire(events), thread_id=THREAD, run_id=RUN)
     return events
 
@@ -64,7 +64,7 @@ async def test_stop_cuts_the_models_stream_and_closes_the_message(server, client
         if isinstance(event, TextDelta):
             await run.stop()
 
-    finished = checked(events)[-1]
+    finished = verified(events)[-1]
     assert isinstance(finished, Finished)
     assert finished.outcome == "cancelled"
     assert finished.usage.prompt_tokens == 22, "the tokens of the turns that ended are counted"
@@ -79,7 +79,7 @@ async def test_stop_cancels_a_tool_and_gives_its_call_a_result():
     reading = asyncio.create_task(collect(run))
     await asyncio.wait_for(retriever.asked.wait(), 5)
     await run.stop()
-    events = checked(await asyncio.wait_for(reading, 5))
+    events = verified(await asyncio.wait_for(reading, 5))
 
     assert retriever.was_cancelled
     assert results_of(events) == ["Cancelled: the run was stopped."]
@@ -100,14 +100,14 @@ async def test_events_are_wellformed_when_stopped_after_any_of_them():
             events.append(event)
             if len(events) == place + 1:
                 await run.stop()
-        assert isinstance(checked(events)[-1], Finished)
+        assert isinstance(verified(events)[-1], Finished)
 
 
 async def test_stop_before_the_start_ends_the_run_at_once():
     run = offline()
     await run.stop()
 
-    assert [type(event) for event in checked(await collect(run))] == [Finished]
+    assert [type(event) for event in verified(await collect(run))] == [Finished]
 
 
 async def test_stop_after_the_end_changes_nothing():
@@ -121,7 +121,7 @@ async def test_stop_after_the_end_changes_nothing():
 
 async def test_run_fails_at_its_deadline_with_everything_closed():
     run = offline(retriever=HangingRetriever(), limits=RunLimits(timeout_seconds=0.05))
-    events = checked(await asyncio.wait_for(collect(run), 5))
+    events = verified(await asyncio.wait_for(collect(run), 5))
 
     failed = events[-1]
     assert isinstance(failed, Failed)
@@ -130,7 +130,7 @@ async def test_run_fails_at_its_deadline_with_everything_closed():
 
 
 async def test_unforeseen_failure_ends_the_run_without_its_text():
-    events = checked(await collect(offline(retriever=BrokenRetriever())))
+    events = verified(await collect(offline(retriever=BrokenRetriever())))
 
     failed = events[-1]
     assert isinstance(failed, Failed)

@@ -14,7 +14,7 @@ DOC = (ROOT / "docs" / "agents.md").read_text()
 _ARROW = re.compile(r'\s*(?:-- (?:"[^"]*"|[^-]*?) -->|-->)\s*')
 
 
-def drawn(agent_type: str) -> set[tuple[str, str]]:
+def documented_edges(agent_type: str) -> set[tuple[str, str]]:
     """The arrows in the picture of an agent type."""
     (picture,) = re.findall(rf"^### {agent_type}\n\n```mermaid\n(.*?)```", DOC, re.DOTALL | re.MULTILINE)
     arrows: set[tuple[str, str]] = set()
@@ -24,7 +24,7 @@ def drawn(agent_type: str) -> set[tuple[str, str]]:
     return arrows
 
 
-def made(agent_type: str) -> set[tuple[str, str]]:
+def workflow_edges(agent_type: str) -> set[tuple[str, str]]:
     """The ways from step to step that the workflow has."""
     configs: dict[str, Any] = {
         name: step._step_config for name, step in ROUTED[agent_type]._get_steps_from_class().items()
@@ -41,7 +41,7 @@ def made(agent_type: str) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("agent_type", ROUTED)
 def test_picture_has_every_way_and_no_other(agent_type: str):
     names = {"make_attempt": "attempt"}
-    ways = {(names.get(a, a), names.get(b, b)) for a, b in made(agent_type)}
+    ways = {(names.get(a, a), names.get(b, b)) for a, b in workflow_edges(agent_type)}
 
     assert ways
-    assert drawn(agent_type) == ways
+    assert documented_edges(agent_type) == ways

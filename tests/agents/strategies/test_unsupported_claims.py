@@ -15,7 +15,7 @@ def evidence() -> Evidence:
     return found
 
 
-def found(answer: str) -> list[tuple[str, str]]:
+def find_unsupported(answer: str) -> list[tuple[str, str]]:
     return [(claim.text, claim.reason) for claim in unsupported_claims(answer, evidence())]
 
 
@@ -40,7 +40,7 @@ def found(answer: str) -> list[tuple[str, str]]:
     ],
 )
 def test_borne_out_statements_are_not_marked(answer):
-    assert found(answer) == []
+    assert find_unsupported(answer) == []
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_borne_out_statements_are_not_marked(answer):
     ],
 )
 def test_statements_without_a_source_are_marked(answer, claims):
-    assert found(answer) == claims
+    assert find_unsupported(answer) == claims
 
 
 def test_nothing_is_marked_when_nothing_was_retrieved():

@@ -24,7 +24,7 @@ from tests.agents.fakes import (
     passage,
     scope_of,
 )
-from tests.agents.skills.helpers import InMemoryLibrary, shelf_of
+from tests.agents.skills.helpers import InMemoryLibrary, run_skills_of
 from tests.fixtures.skills.stored_skills import REPORT, REVIEW
 
 pytestmark = pytest.mark.anyio
@@ -114,7 +114,7 @@ def test_every_tool_has_a_described_schema_and_a_unique_name():
         calendar=book,
         memory=InMemoryMemory(),
         # One more than are listed: the others are searched.
-        skills=shelf_of(InMemoryLibrary(REVIEW, REPORT), most=1),
+        skills=run_skills_of(InMemoryLibrary(REVIEW, REPORT), most=1),
     )
     tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
 

@@ -51,7 +51,7 @@ async def fill(database: Database) -> None:
 
 
 @asynccontextmanager
-async def served(answer: Answer) -> AsyncIterator[Database]:
+async def serving(answer: Answer) -> AsyncIterator[Database]:
     """A database whose server does nothing else than this."""
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -65,7 +65,7 @@ async def served(answer: Answer) -> AsyncIterator[Database]:
 @pytest.mark.parametrize("answer", [hang_up, say_nothing, start_up])
 async def test_a_server_that_gives_no_connection_is_unavailable(answer, monkeypatch):
     monkeypatch.setattr("core.db.database._CONNECT_SECONDS", 0.3)
-    async with served(answer) as database, asyncio.timeout(10):
+    async with serving(answer) as database, asyncio.timeout(10):
         with pytest.raises(DatabaseUnavailable):
             await database.ping()
         with pytest.raises(DatabaseUnavailable):

@@ -15,7 +15,7 @@ _ASKED = id_array("ids")
 _QUERY = select(col(KnowledgeBase.id)).join(_ASKED, _ASKED.c.value == col(KnowledgeBase.id))
 
 
-async def found(database: Database, *ids: str) -> list[str]:
+async def find_ids(database: Database, *ids: str) -> list[str]:
     async with database.reading() as session:
         return sorted((await session.exec(_QUERY, params={"ids": list(ids)})).all())
 
@@ -24,19 +24,19 @@ async def test_rows_are_found_by_their_ids_whatever_their_number(database: Datab
     async with unit_of_work(database) as work:
         first, second = [(await add_knowledge_base(work)).id for _ in range(2)]
     others = [f"nobody's {number}" for number in range(5000)]
-    assert await found(database) == []
-    assert await found(database, first) == [first]
-    assert await found(database, first, *others, second) == sorted([first, second])
+    assert await find_ids(database) == []
+    assert await find_ids(database, first) == [first]
+    assert await find_ids(database, first, *others, second) == sorted([first, second])
     # A table, not a set: nothing looks for repeats.
-    assert await found(database, first, first) == [first, first]
+    assert await find_ids(database, first, first) == [first, first]
 
 
 @pytest.mark.parametrize("odd", ["'", '"', "\\", "],[", "知识库", "a,b", "{}", "%", "null"])
 async def test_odd_ids_are_just_ids(database: Database, odd: str):
     async with unit_of_work(database) as work:
         row = await add_knowledge_base(work)
-    assert await found(database, odd) == []
-    assert await found(database, odd, row.id) == [row.id]
+    assert await find_ids(database, odd) == []
+    assert await find_ids(database, odd, row.id) == [row.id]
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)

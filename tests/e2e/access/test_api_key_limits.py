@@ -25,7 +25,7 @@ def in_time(**span: float) -> str:
     return (datetime.now(UTC) + timedelta(**span)).isoformat()
 
 
-def keyed(server: Server, owner: Api, **bounds: Any) -> Api:
+def with_api_key(server: Server, owner: Api, **bounds: Any) -> Api:
     """A caller with a new key of somebody's."""
     made = owner.post(KEYS, {"name": "k", **bounds})
     caller = server.api(**{"X-API-Key": made["key"]})
@@ -35,7 +35,7 @@ def keyed(server: Server, owner: Api, **bounds: Any) -> Api:
 
 def test_key_may_do_what_its_scopes_say_in_every_header(server: Server, user: Api):
     kb_id = user.create_kb()
-    reader = keyed(server, user, scopes=["kb:view"])
+    reader = with_api_key(server, user, scopes=["kb:view"])
     for headers in (reader.headers, {"Authorization": f"Bearer {reader.headers['X-API-Key']}"}):
         caller = server.api(**headers)
         assert caller.get(f"/knowledge-bases/{kb_id}")["id"] == kb_id
@@ -48,7 +48,7 @@ def test_key_may_do_what_its_scopes_say_in_every_header(server: Server, user: Ap
 
 
 def test_key_loses_what_its_owner_loses(server: Server, user: Api):
-    writer = keyed(server, user, scopes=["kb:view", "kb:write"])
+    writer = with_api_key(server, user, scopes=["kb:view", "kb:write"])
     writer.create_kb()
     server.sql(
         "UPDATE \"user\" SET role_id = (SELECT id FROM role WHERE name = 'viewer') WHERE id = :id",
@@ -61,7 +61,7 @@ def test_key_loses_what_its_owner_loses(server: Server, user: Api):
 
 def test_key_with_scopes_can_not_change_the_account(server: Server, user: Api):
     denied = PermissionDenied
-    caller = keyed(server, user, scopes=["kb:view"])
+    caller = with_api_key(server, user, scopes=["kb:view"])
     other_key = user.post(KEYS, {"name": "other"})["id"]
     caller.refused(denied, "PUT", "/users/me", json={"username": unique()})
     passwords = {"old_password": "Password123", "new_password": "NewPassword456"}
@@ -78,14 +78,14 @@ def test_key_with_scopes_can_not_change_the_account(server: Server, user: Api):
 
 def test_key_makes_no_key_that_outlives_it_and_one_with_scopes_makes_none(server: Server, user: Api):
     end = in_time(hours=1)
-    caller = keyed(server, user, expires_at=end)
+    caller = with_api_key(server, user, expires_at=end)
     later = {"name": "k", "expires_at": in_time(hours=2)}
     details = caller.refused(InvalidRequest, "POST", KEYS, json=later)
     assert details["field"] == "expires_at"
     made = caller.post(KEYS, {"name": "k"})
     assert datetime.fromisoformat(made["expires_at"]) == datetime.fromisoformat(end)
     bounds = {"scopes": ["kb:view", "agent:run"], "expires_at": in_time(minutes=5)}
-    narrow = keyed(server, caller, **bounds)
+    narrow = with_api_key(server, caller, **bounds)
     narrow.refused(PermissionDenied, "POST", KEYS, json={"name": "k", "scopes": []})
     shown = {key["id"]: key for key in user.get(KEYS)["items"]}
     assert shown[narrow.name]["scopes"] == ["agent:run", "kb:view"]
@@ -93,9 +93,9 @@ def test_key_makes_no_key_that_outlives_it_and_one_with_scopes_makes_none(server
 
 
 def test_key_is_revoked_with_the_one_it_was_made_with(server: Server, user: Api):
-    first = keyed(server, user)
-    second = keyed(server, first)
-    third, other = keyed(server, second), keyed(server, user)
+    first = with_api_key(server, user)
+    second = with_api_key(server, first)
+    third, other = with_api_key(server, second), with_api_key(server, user)
     user.delete(f"{KEYS}/{first.name}")
     for caller in (first, second, third):
         caller.refused(InvalidToken, "GET", "/users/me")
@@ -126,7 +126,7 @@ def test_nobody_makes_a_key_with_a_permission_they_lack(user: Api):
 
 
 def test_key_ends_when_it_was_to_end(server: Server, user: Api):
-    caller = keyed(server, user, expires_at=in_time(hours=1))
+    caller = with_api_key(server, user, expires_at=in_time(hours=1))
     assert caller.get("/users/me")["id"] == user.user_id
     server.sql("UPDATE api_key SET expires_at = created_at WHERE id = :id", id=caller.name)
     caller.refused(TokenExpired, "GET", "/users/me")
@@ -160,7 +160,7 @@ def endings(server: Server) -> list[tuple[Api, Callable[[], object], type[Agente
     def sql(statement: str, id_: str) -> Callable[[], object]:
         return lambda: server.sql(f"UPDATE {statement} WHERE id = :id", id=id_)
 
-    revoked, narrowed, expired, disabled = (keyed(server, server.person()) for _ in range(4))
+    revoked, narrowed, expired, disabled = (with_api_key(server, server.person()) for _ in range(4))
     logged_in = server.api().log_in(server.person().name)
     return [
         (revoked, lambda: revoked.delete(f"{KEYS}/{revoked.name}"), InvalidToken),
@@ -186,13 +186,13 @@ def wait_for(server: Server, stream: Run, status: str, *, seconds: float) -> Non
     eventually(lambda: server.sql(query, **values), seconds=seconds, what=status)
 
 
-def test_open_streams_end_with_the_login_key_right_or_account(modelled: Server, scripted: ModelServer):
-    ends = endings(modelled)
+def test_open_streams_end_with_the_login_key_right_or_account(llm_product: Server, scripted_llm: ModelServer):
+    ends = endings(llm_product)
     props = {"forwarded_props": {"agent_type": "react"}}
     with ExitStack() as stack:
         *streams, other = (
             stack.enter_context(Run(caller, run_body("#slow", **props)))
-            for caller in [*(caller for caller, _, _ in ends), modelled.person()]
+            for caller in [*(caller for caller, _, _ in ends), llm_product.person()]
         )
         for stream in [*streams, other]:
             assert stream.response.status_code == httpx.codes.OK
@@ -207,15 +207,15 @@ def test_open_streams_end_with_the_login_key_right_or_account(modelled: Server, 
         *unseen, cancelled = streams
         for stream in unseen:
             assert not {"RUN_FINISHED", "RUN_ERROR"} & set(types_of(stream.events))
-            wait_for(modelled, stream, "running", seconds=0)
+            wait_for(llm_product, stream, "running", seconds=0)
         # A disabled account's run is stopped besides; its stream may end before it is told so.
         if cancelled.events[-1]["type"] != "TEXT_MESSAGE_CONTENT":
             assert cancelled.events[-1]["outcome"] == {"type": "cancelled"}
-        wait_for(modelled, cancelled, "cancelled", seconds=5)
-        scripted.release.set()
+        wait_for(llm_product, cancelled, "cancelled", seconds=5)
+        scripted_llm.release.set()
         # Nobody else's stream is touched, and the runs that nobody sees come to their end.
         assert other.finish()[-1]["type"] == "RUN_FINISHED"
         for stream in unseen:
-            wait_for(modelled, stream, "completed", seconds=20)
+            wait_for(llm_product, stream, "completed", seconds=20)
     for caller, _, code in ends:
         caller.refused(code, "GET", "/sessions")

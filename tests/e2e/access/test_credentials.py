@@ -16,7 +16,7 @@ from core.errors.base import AgentexError
 from core.errors.oidc import OidcStateInvalid
 from core.errors.requests import InvalidRequest
 from tests.fixtures.http.client import Api, check_error
-from tests.fixtures.http.forged_tokens import Forger, encode
+from tests.fixtures.http.forged_tokens import TokenForger, encode
 from tests.fixtures.http.multipart import connection, head, read_status
 from tests.fixtures.product.server import Server, one_shape
 
@@ -127,20 +127,20 @@ def test_api_key_in_the_query_is_no_credential(server: Server, user: Api):
 
 
 @pytest.fixture(scope="module")
-def forgers() -> dict[str, Forger]:
+def forgers() -> dict[str, TokenForger]:
     """The forger of each shape: what it makes is refused, so tests can share it."""
     return {}
 
 
 @pytest.fixture
-def forger(server: Server, forgers: dict[str, Forger]) -> Forger:
+def forger(server: Server, forgers: dict[str, TokenForger]) -> TokenForger:
     if server.shape not in forgers:
-        forgers[server.shape] = Forger(server, server.api().register())
+        forgers[server.shape] = TokenForger(server, server.api().register())
     return forgers[server.shape]
 
 
 @pytest.fixture
-def user(forger: Forger) -> Api:
+def user(forger: TokenForger) -> Api:
     """A person who has registered and logged in; nobody logs out here."""
     return forger.user
 
@@ -150,20 +150,20 @@ def refuse(server: Server, token: str, code: type[AgentexError] = InvalidToken) 
     check_error(answer, code)
 
 
-def test_token_signed_with_the_products_own_key_is_taken(server: Server, forger: Forger):
+def test_token_signed_with_the_products_own_key_is_taken(server: Server, forger: TokenForger):
     token = forger.token()
     answer = server.http.get("/api/v1/users/me", headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 200
 
 
 @one_shape
-def test_algorithm_none_is_refused(server: Server, forger: Forger):
+def test_algorithm_none_is_refused(server: Server, forger: TokenForger):
     for algorithm in ("none", "None", "NONE", "nOnE", ""):
         refuse(server, forger.unsigned({"alg": algorithm, "typ": "JWT", "kid": forger.key_id}))
 
 
 @one_shape
-def test_other_algorithms_are_refused_also_with_the_right_key(server: Server, forger: Forger):
+def test_other_algorithms_are_refused_also_with_the_right_key(server: Server, forger: TokenForger):
     refuse(server, forger.token(algorithm="PS256"))
     refuse(server, forger.token(algorithm="RS512"))
     for secret in (forger.public_pem, forger.key_id, "", forger.public_pem.strip()):
@@ -176,7 +176,7 @@ def test_other_algorithms_are_refused_also_with_the_right_key(server: Server, fo
 
 
 @one_shape
-def test_foreign_key_is_refused_whatever_the_header_says(server: Server, forger: Forger):
+def test_foreign_key_is_refused_whatever_the_header_says(server: Server, forger: TokenForger):
     private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     pem = private.private_bytes(
         serialization.Encoding.PEM,
@@ -201,14 +201,14 @@ def test_foreign_key_is_refused_whatever_the_header_says(server: Server, forger:
     "kid",
     ["../../etc/passwd", "/dev/null", "", "0", "a" * 5000, "nul\x00", 7, None, ["x"], {"a": 1}],
 )
-def test_key_id_that_is_not_ours_is_refused(server: Server, forger: Forger, kid: object):
+def test_key_id_that_is_not_ours_is_refused(server: Server, forger: TokenForger, kid: object):
     header = {"alg": "RS256", "typ": "JWT", "kid": kid}
     refuse(server, forger.unsigned(header, signature="c2ln"))
 
 
 @one_shape
 @pytest.mark.parametrize("claim", ["exp", "iat", "sub", "aud", "iss", "jti", "sid", "type"])
-def test_every_claim_is_required(server: Server, forger: Forger, claim: str):
+def test_every_claim_is_required(server: Server, forger: TokenForger, claim: str):
     refuse(server, forger.token(without=claim))
 
 
@@ -231,12 +231,12 @@ def test_every_claim_is_required(server: Server, forger: Forger, claim: str):
         {"nbf": 9999999999},
     ],
 )
-def test_wrong_claims_are_refused(server: Server, forger: Forger, claims: dict[str, Any]):
+def test_wrong_claims_are_refused(server: Server, forger: TokenForger, claims: dict[str, Any]):
     refuse(server, forger.token(**claims))
 
 
 @one_shape
-def test_times_have_a_leeway_of_less_than_a_minute(server: Server, forger: Forger):
+def test_times_have_a_leeway_of_less_than_a_minute(server: Server, forger: TokenForger):
     now = datetime.now(UTC)
     refuse(server, forger.token(exp=now - timedelta(seconds=90)), TokenExpired)
     refuse(server, forger.token(iat=now + timedelta(seconds=90)))

@@ -5,11 +5,11 @@ from uuid import uuid4
 
 from core.errors.auth import KnowledgeBaseNotFound, MemoryNotFound, PermissionDenied, ReadOnly, SessionNotFound
 from tests.fixtures.http.client import Api, check_error
-from tests.fixtures.product.owned_objects import FILE, REQUESTS, Things, fill, filled, run_agent
+from tests.fixtures.product.owned_objects import FILE, REQUESTS, OwnedObjects, fill, filled, run_agent
 from tests.fixtures.product.server import Server
 
 
-def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, things: Things):
+def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, owned_objects: OwnedObjects):
     deletions = [name for name in REQUESTS if name.startswith("DELETE")]
     # What the present state does not allow.
     conflicts = (
@@ -34,16 +34,16 @@ def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, thin
     order = [name for name in REQUESTS if name not in deletions]
     for name in [*order, *(name for name in deletions if name != last), last]:
         method, _, path = name.partition(" ")
-        url = fill(path, things.ids.__getitem__).removeprefix("/api/v1")
-        options = filled(REQUESTS[name], things.ids.__getitem__)
-        answer = things.owner.request(method, url, **options)
+        url = fill(path, owned_objects.ids.__getitem__).removeprefix("/api/v1")
+        options = filled(REQUESTS[name], owned_objects.ids.__getitem__)
+        answer = owned_objects.owner.request(method, url, **options)
         assert answer.status_code in allowed.get(name, {200}), f"{name}: {answer.text}"
 
 
-def test_other_persons_things_are_in_no_list_and_no_search(kept_things: Things, other: Api):
+def test_other_persons_things_are_in_no_list_and_no_search(shared_objects: OwnedObjects, other: Api):
     # What is no id of anything.
-    names = {kept_things.ids[name] for name in ("tool_name", "version", "file_path")}
-    ids = set(kept_things.ids.values()) - names
+    names = {shared_objects.ids[name] for name in ("tool_name", "version", "file_path")}
+    ids = set(shared_objects.ids.values()) - names
     lists = (
         "/skills",
         "/knowledge-bases",
@@ -57,25 +57,25 @@ def test_other_persons_things_are_in_no_list_and_no_search(kept_things: Things, 
         assert not [id_ for id_ in ids if id_ in text]
     assert other.get("/memories", q="What is my zebra called?")["items"] == []
     found = other.post("/search", {"query": "secret zebra noon", "top_k": 100})["results"]
-    assert kept_things.ids["kb_id"] not in {hit["knowledge_base_id"] for hit in found}
+    assert shared_objects.ids["kb_id"] not in {hit["knowledge_base_id"] for hit in found}
 
 
-def test_search_over_ones_own_and_a_foreign_knowledge_base_is_refused_whole(kept_things: Things, other: Api):
+def test_search_over_ones_own_and_a_foreign_knowledge_base_is_refused_whole(shared_objects: OwnedObjects, other: Api):
     own = other.create_kb()
     other.ingest(own, "a.md", "# Zebra\n\nMy own zebra.")
     code = KnowledgeBaseNotFound
     for ids in (
-        [own, kept_things.ids["kb_id"]],
-        [kept_things.ids["kb_id"], own],
-        [kept_things.ids["kb_id"]],
+        [own, shared_objects.ids["kb_id"]],
+        [shared_objects.ids["kb_id"], own],
+        [shared_objects.ids["kb_id"]],
     ):
         body = {"query": "zebra", "knowledge_base_ids": ids}
         assert other.refused(code, "POST", "/search", json=body) == {}
 
 
-def test_run_over_a_foreign_knowledge_base_or_session_is_refused(kept_things: Things, other: Api):
+def test_run_over_a_foreign_knowledge_base_or_session_is_refused(shared_objects: OwnedObjects, other: Api):
     own = other.create_kb()
-    foreign = kept_things.ids["kb_id"]
+    foreign = shared_objects.ids["kb_id"]
     body = {
         "thread_id": str(uuid4()),
         "run_id": str(uuid4()),
@@ -85,15 +85,15 @@ def test_run_over_a_foreign_knowledge_base_or_session_is_refused(kept_things: Th
     assert json.loads(text)["code"] == KnowledgeBaseNotFound.code
     assert "noon" not in text
     body["forwarded_props"] = {"agent_type": "agentic_rag", "knowledge_base_ids": [own]}
-    body["thread_id"] = kept_things.ids["session_id"]
-    before = kept_things.state()
+    body["thread_id"] = shared_objects.ids["session_id"]
+    before = shared_objects.state()
     text = run_agent(other, **body)
     assert "noon" not in text
-    assert kept_things.state() == before
+    assert shared_objects.state() == before
 
 
-def test_session_settings_may_not_name_a_foreign_knowledge_base_in_a_run(kept_things: Things, other: Api):
-    config = {"agent_type": "agentic_rag", "knowledge_base_ids": [kept_things.ids["kb_id"]]}
+def test_session_settings_may_not_name_a_foreign_knowledge_base_in_a_run(shared_objects: OwnedObjects, other: Api):
+    config = {"agent_type": "agentic_rag", "knowledge_base_ids": [shared_objects.ids["kb_id"]]}
     answer = other.request("POST", "/sessions", json={"title": "x", "config": config})
     if answer.status_code != 200:
         check_error(answer, KnowledgeBaseNotFound)
@@ -102,12 +102,12 @@ def test_session_settings_may_not_name_a_foreign_knowledge_base_in_a_run(kept_th
     assert "noon" not in run_agent(other, thread_id=session_id, run_id=str(uuid4()))
 
 
-def test_public_knowledge_base_can_be_read_and_not_changed(things: Things, other: Api):
-    kb_id, doc_id = things.ids["kb_id"], things.ids["doc_id"]
+def test_public_knowledge_base_can_be_read_and_not_changed(owned_objects: OwnedObjects, other: Api):
+    kb_id, doc_id = owned_objects.ids["kb_id"], owned_objects.ids["doc_id"]
     path = f"/knowledge-bases/{kb_id}"
-    things.owner.put(path, {"is_public": True})
+    owned_objects.owner.put(path, {"is_public": True})
     try:
-        before = things.state()
+        before = owned_objects.state()
         assert other.get(path)["can_write"] is False
         assert other.document(kb_id, doc_id)["status"] == "completed"
         assert other.search(kb_id, "zebra")[0]["document_id"] == doc_id
@@ -123,27 +123,27 @@ def test_public_knowledge_base_can_be_read_and_not_changed(things: Things, other
         ]
         for method, url, options in writes:
             other.refused(ReadOnly, method, url, **options)
-        assert things.state() == before
+        assert owned_objects.state() == before
     finally:
-        things.owner.put(path, {"is_public": False})
+        owned_objects.owner.put(path, {"is_public": False})
     other.refused(KnowledgeBaseNotFound, "GET", path)
 
 
-def test_administrator_does_not_look_into_other_peoples_things(server: Server, kept_things: Things):
+def test_administrator_does_not_look_into_other_peoples_things(server: Server, shared_objects: OwnedObjects):
     admin = server.admin()
-    path = f"/knowledge-bases/{kept_things.ids['kb_id']}"
+    path = f"/knowledge-bases/{shared_objects.ids['kb_id']}"
     for method, url in (("GET", path), ("DELETE", path), ("GET", f"{path}/documents")):
         admin.refused(KnowledgeBaseNotFound, method, url)
-    session = f"/sessions/{kept_things.ids['session_id']}"
+    session = f"/sessions/{shared_objects.ids['session_id']}"
     admin.refused(SessionNotFound, "GET", session)
-    memory = f"/memories/{kept_things.ids['memory_id']}"
+    memory = f"/memories/{shared_objects.ids['memory_id']}"
     for method in ("GET", "DELETE"):
         admin.refused(MemoryNotFound, method, memory)
 
 
-def test_role_without_the_permission_may_look_but_not_write(server: Server, things: Things):
+def test_role_without_the_permission_may_look_but_not_write(server: Server, owned_objects: OwnedObjects):
     viewer = server.sql("SELECT id FROM role WHERE name = 'viewer'")[0]["id"]
-    kb_id, caller = things.ids["kb_id"], things.owner
+    kb_id, caller = owned_objects.ids["kb_id"], owned_objects.owner
     server.sql('UPDATE "user" SET role_id = :role WHERE id = :id', role=viewer, id=caller.user_id)
     path = f"/knowledge-bases/{kb_id}"
     assert caller.get(path)["id"] == kb_id
@@ -153,7 +153,7 @@ def test_role_without_the_permission_may_look_but_not_write(server: Server, thin
         ("PUT", path, {"json": {"name": "x"}}),
         ("DELETE", path, {}),
         ("POST", f"{path}/documents", FILE),
-        ("DELETE", f"{path}/documents/{things.ids['doc_id']}", {}),
+        ("DELETE", f"{path}/documents/{owned_objects.ids['doc_id']}", {}),
     ):
         details = caller.refused(PermissionDenied, method, url, **options)
         assert details == {"permission": "kb:write"}

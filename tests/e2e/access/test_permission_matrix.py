@@ -27,12 +27,12 @@ from core.errors.auth import (
 )
 from core.errors.base import AgentexError
 from tests.fixtures.http.client import Api, check_error, unique
-from tests.fixtures.http.forged_tokens import Forger
+from tests.fixtures.http.forged_tokens import TokenForger
 from tests.fixtures.product.owned_objects import (
     ADMIN_REQUESTS,
     ADMINISTRATION,
     REQUESTS,
-    Things,
+    OwnedObjects,
     fill,
     filled,
     operations,
@@ -93,7 +93,7 @@ class Person:
         return [name for name in operation.permissions if name not in self.permissions]
 
 
-def closed(server: Server) -> list[Operation]:
+def protected_operations(server: Server) -> list[Operation]:
     found = [
         Operation(method, path, tuple(described["x-permissions"]))
         for method, path, described in operations(server)
@@ -105,11 +105,11 @@ def closed(server: Server) -> list[Operation]:
     return found
 
 
-def absent(_: str) -> str:
+def unknown_id(_: str) -> str:
     return str(uuid4())
 
 
-def alike(first: httpx.Response, second: httpx.Response) -> bool:
+def are_alike(first: httpx.Response, second: httpx.Response) -> bool:
     """Whether nothing but the ids of the requests tells two answers apart."""
     heads = [
         {name: value for name, value in one.headers.items() if name not in OF_ONE_ANSWER} for one in (first, second)
@@ -165,10 +165,10 @@ def administered(server: Server, people: dict[str, Person]) -> Iterator[dict[str
 
 @one_shape
 def test_nothing_is_open_to_a_credential_that_does_not_count(
-    server: Server, kept_things: Things, administered: dict[str, str]
+    server: Server, shared_objects: OwnedObjects, administered: dict[str, str]
 ):
     gone, off = server.member(), server.member()
-    forged = Forger(server, gone).token(exp=datetime.now(UTC) - timedelta(minutes=5))
+    forged = TokenForger(server, gone).token(exp=datetime.now(UTC) - timedelta(minutes=5))
     by_key, key_id = with_key(gone)
     off_by_key, _ = with_key(off)
     gone.delete(f"/users/me/api-keys/{key_id}")
@@ -182,24 +182,24 @@ def test_nothing_is_open_to_a_credential_that_does_not_count(
         "disabled": (off, AccountDisabled),
         "disabled by key": (off_by_key, AccountDisabled),
     }
-    ids = administered | kept_things.ids
-    for operation in closed(server):
+    ids = administered | shared_objects.ids
+    for operation in protected_operations(server):
         for who, (caller, code) in callers.items():
             where = f"{operation.name}: {who}"
             there = operation.ask(caller, lambda name: ids.get(name, "x"))
             assert there.status_code == code.status, f"{where}: {there.text}"
             check_error(there, code)
             if "{" in operation.path:
-                assert alike(there, operation.ask(caller, absent)), where
-    assert kept_things.owner.get("/users/me")["id"]
+                assert are_alike(there, operation.ask(caller, unknown_id)), where
+    assert shared_objects.owner.get("/users/me")["id"]
 
 
 @one_shape
 def test_role_without_a_permission_is_refused_alike_whatever_is_named(
-    server: Server, kept_things: Things, people: dict[str, Person], administered: dict[str, str]
+    server: Server, shared_objects: OwnedObjects, people: dict[str, Person], administered: dict[str, str]
 ):
-    ids, refused = kept_things.ids | administered, 0
-    for operation in closed(server):
+    ids, refused = shared_objects.ids | administered, 0
+    for operation in protected_operations(server):
         for who, person in people.items():
             lacking = person.lacking(operation)
             if not lacking:
@@ -209,14 +209,16 @@ def test_role_without_a_permission_is_refused_alike_whatever_is_named(
             assert there.status_code == PermissionDenied.status, f"{where}: {there.text}"
             assert check_error(there, PermissionDenied) == {"permission": lacking[0]}
             if "{" in operation.path:
-                assert alike(there, operation.ask(person.api, absent)), where
+                assert are_alike(there, operation.ask(person.api, unknown_id)), where
             refused += 1
     assert refused > 200
 
 
-def test_another_persons_things_are_as_if_they_were_not(server: Server, kept_things: Things, people: dict[str, Person]):
-    before, asked = kept_things.state(), set[str]()
-    for operation in closed(server):
+def test_another_persons_things_are_as_if_they_were_not(
+    server: Server, shared_objects: OwnedObjects, people: dict[str, Person]
+):
+    before, asked = shared_objects.state(), set[str]()
+    for operation in protected_operations(server):
         if "{" not in operation.path or operation.path.startswith(ADMINISTRATION):
             continue
         asked.add(operation.name)
@@ -227,23 +229,23 @@ def test_another_persons_things_are_as_if_they_were_not(server: Server, kept_thi
             if who == "admin" and ("{user_id}" in operation.path or operation.name == TESTING):
                 # Administrators look at what others asked, and manage models.
                 if operation.method != "DELETE":
-                    assert operation.ask(person.api, kept_things.ids.__getitem__).is_success, where
+                    assert operation.ask(person.api, shared_objects.ids.__getitem__).is_success, where
                 continue
-            foreign = operation.ask(person.api, kept_things.ids.__getitem__)
+            foreign = operation.ask(person.api, shared_objects.ids.__getitem__)
             assert foreign.status_code == 404, f"{where}: {foreign.text}"
-            assert alike(foreign, operation.ask(person.api, absent)), where
+            assert are_alike(foreign, operation.ask(person.api, unknown_id)), where
     assert asked == set(REQUESTS)
-    assert kept_things.state() == before
+    assert shared_objects.state() == before
 
 
 def test_what_names_nothing_is_open_to_whoever_has_the_permission(server: Server, people: dict[str, Person]):
-    for operation in closed(server):
+    for operation in protected_operations(server):
         if "{" in operation.path:
             continue
         for who, person in people.items():
             if person.lacking(operation):
                 continue
-            answer = operation.ask(person.api, absent)
+            answer = operation.ask(person.api, unknown_id)
             where = f"{operation.name}: {who}: {answer.text}"
             # A key with scopes may see to its account, but not change it.
             scoped = who == "key" and operation.path.startswith(OWN_ACCOUNT)
@@ -253,29 +255,31 @@ def test_what_names_nothing_is_open_to_whoever_has_the_permission(server: Server
 def test_administrators_requests_succeed_and_absent_things_are_not_found(
     server: Server, people: dict[str, Person], administered: dict[str, str]
 ):
-    known = {operation.name: operation for operation in closed(server)}
+    known = {operation.name: operation for operation in protected_operations(server)}
     named = {name for name in known if name.partition(" ")[2].startswith(ADMINISTRATION)}
     assert {name for name in named if "{" in name} == set(ADMIN_REQUESTS)
     admin = people["admin"].api
     for name in ADMIN_REQUESTS:
-        missing = known[name].ask(admin, absent)
+        missing = known[name].ask(admin, unknown_id)
         assert missing.status_code == 404, f"{name}: {missing.text}"
         answer = known[name].ask(admin, administered.__getitem__)
         assert answer.status_code == 200, f"{name}: {answer.text}"
 
 
 @pytest.mark.parametrize("access", ["read", "write"])
-def test_shared_knowledge_base_is_open_as_far_as_it_is_shared(server: Server, things: Things, other: Api, access: str):
+def test_shared_knowledge_base_is_open_as_far_as_it_is_shared(
+    server: Server, owned_objects: OwnedObjects, other: Api, access: str
+):
     viewer = Person(with_role(server, server.person(), "viewer"), ROLES["viewer"])
     people = (viewer, Person(other, ROLES["user"]))
     shares = [{"username": person.api.name, "access": access} for person in people]
-    things.owner.put(f"/knowledge-bases/{things.ids['kb_id']}/shares", {"shares": shares})
-    known = {one.name: one for one in closed(server)}
+    owned_objects.owner.put(f"/knowledge-bases/{owned_objects.ids['kb_id']}/shares", {"shares": shares})
+    known = {one.name: one for one in protected_operations(server)}
     names = [name for name in REQUESTS if name.partition(" ")[2].startswith(KB)]
     # What takes something away comes last.
     for name in sorted(names, key=lambda name: name.startswith("DELETE")):
         for person in people:
-            answer = known[name].ask(person.api, things.ids.__getitem__)
+            answer = known[name].ask(person.api, owned_objects.ids.__getitem__)
             if lacking := person.lacking(known[name]):
                 details = check_error(answer, PermissionDenied)
                 assert details == {"permission": lacking[0]}, name

@@ -10,9 +10,9 @@ from core.errors.auth import InvalidCredentials
 from core.errors.base import AgentexError
 from core.errors.requests import TooManyLogins, TooManyRequests, WeakPassword
 from tests.fixtures.http.client import PASSWORD, Api, check_error, check_success, eventually, unique
-from tests.fixtures.product.api_processes import Apis, same_caller
+from tests.fixtures.product.api_processes import ApiProcesses, same_caller
 from tests.fixtures.product.server import Server
-from tests.fixtures.servers.redis_server import OwnRedis
+from tests.fixtures.servers.redis_server import RedisServer
 
 WRONG_LOGINS, ADDRESS_WRONG_LOGINS, KEY_REQUESTS, REGISTRATIONS = 4, 9, 6, 3
 # Few, so that none becomes free again while they are spent.
@@ -28,23 +28,23 @@ _addresses = iter(f"198.51.100.{number}" for number in range(1, 255))
 
 
 @pytest.fixture(scope="module")
-def own_redis() -> Iterator[OwnRedis]:
+def redis_server() -> Iterator[RedisServer]:
     """Killed by a test, and started again by it."""
-    redis = OwnRedis()
+    redis = RedisServer()
     yield redis
     redis.kill()
 
 
 @pytest.fixture(scope="module")
-def pair(alone: Apis, own_redis: OwnRedis) -> Iterator[tuple[Server, Server]]:
+def pair(standalone_apis: ApiProcesses, redis_server: RedisServer) -> Iterator[tuple[Server, Server]]:
     """Two processes behind a proxy on this machine, which count together in Redis."""
-    variables = {**VARIABLES, "AGENTEX_REDIS_URL": own_redis.url}
-    first, second = (alone.start(wait=False, **variables) for _ in range(2))
+    variables = {**VARIABLES, "AGENTEX_REDIS_URL": redis_server.url}
+    first, second = (standalone_apis.start(wait=False, **variables) for _ in range(2))
     for server in (first, second):
-        alone.wait_up(server)
+        standalone_apis.wait_up(server)
     yield first, second
     for server in (first, second):
-        alone.stop(server)
+        standalone_apis.stop(server)
 
 
 def at(server: Server, address: str | None = None) -> Api:
@@ -162,10 +162,10 @@ def test_registrations_count_by_address(pair: tuple[Server, Server]):
     check_wait(register(), TooManyRequests, 3600 / REGISTRATIONS)
 
 
-def test_each_process_counts_for_itself_while_redis_is_gone(pair: tuple[Server, Server], own_redis: OwnRedis):
+def test_each_process_counts_for_itself_while_redis_is_gone(pair: tuple[Server, Server], redis_server: RedisServer):
     name, address = pair[0].person().name, next(_addresses)
     here, there = (at(server, address) for server in pair)
-    own_redis.kill()
+    redis_server.kill()
     try:
         for caller in (here, there):
             # Nobody is let in without limit, and nobody is kept out by the other process's count.
@@ -176,7 +176,7 @@ def test_each_process_counts_for_itself_while_redis_is_gone(pair: tuple[Server, 
         ready = pair[0].http.get("/readyz").json()["components"]
         assert (ready["redis"]["status"], ready["database"]["status"]) == ("error", "ok")
     finally:
-        own_redis.start()
+        redis_server.start()
 
     def counted_together() -> bool:
         fresh = next(_addresses)

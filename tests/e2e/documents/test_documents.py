@@ -9,7 +9,7 @@ from core.errors.auth import DocumentNotFound
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidRequest
 from tests.fixtures.http.client import Api, check_success, conforms, eventually
-from tests.fixtures.product.leftover_data import NOTHING, check_consistent, stored_files, traces
+from tests.fixtures.product.leftover_data import NO_LEFTOVERS, check_consistent, count_leftovers, stored_files
 from tests.fixtures.product.server import Server
 
 LISTED = {
@@ -154,7 +154,7 @@ def test_knowledge_base_deleted_while_documents_are_processed_leaves_nothing(use
     rows = f"/knowledge-bases/{kb}/documents"
     eventually(lambda: user.get(rows, status="processing")["items"], pause=0.01)
     user.delete(f"/knowledge-bases/{kb}")
-    eventually(lambda: traces(server, kb, files) == NOTHING, seconds=60, what="nothing is left")
+    eventually(lambda: count_leftovers(server, kb, files) == NO_LEFTOVERS, seconds=60, what="nothing is left")
 
 
 def test_failed_document_says_why_and_can_be_retried(user: Api, kb: str, server: Server):

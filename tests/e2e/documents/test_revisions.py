@@ -21,7 +21,7 @@ def kb(user: Api) -> str:
     return user.create_kb()
 
 
-def listed(user: Api, kb: str) -> list[dict]:
+def list_documents(user: Api, kb: str) -> list[dict]:
     return user.get(f"/knowledge-bases/{kb}/documents", sort_by="name", sort_order="asc")["items"]
 
 
@@ -113,7 +113,7 @@ def test_keep_both_numbers_the_name_and_does_so_once(user: Api, kb: str):
     assert (second["name"], second["outcome"]) == ("a (2).md", "created")
     again = user.put_file(kb, "a.md", NEW, on_conflict="keep_both")
     assert (again["id"], again["outcome"]) == (second["id"], "unchanged")
-    assert [row["name"] for row in listed(user, kb)] == ["a (2).md", "a.md"]
+    assert [row["name"] for row in list_documents(user, kb)] == ["a (2).md", "a.md"]
 
 
 def test_refuse_names_the_document_that_is_in_the_way(user: Api, kb: str, server: Server):
@@ -132,7 +132,7 @@ def test_unknown_choice_is_refused_before_the_file_is_stored(user: Api, kb: str,
     files = server.files
     details = check_error(user.send_file(kb, "a.md", OLD.encode(), on_conflict="merge"), InvalidRequest)
     assert details["field"] == "on_conflict"
-    assert listed(user, kb) == []
+    assert list_documents(user, kb) == []
     assert server.files <= files
 
 
@@ -144,7 +144,7 @@ def test_same_file_sent_many_times_at_once_makes_one_document(user: Api, kb: str
     assert sorted(answer["outcome"] for answer in answers) == ["created"] + ["unchanged"] * 19
     row = user.wait(kb, answers[0]["id"])
     assert (row["status"], row["revision"]) == ("completed", 1)
-    assert len(listed(user, kb)) == 1
+    assert len(list_documents(user, kb)) == 1
     assert len(stored_files(server, kb) & server.files) == 1
     check_consistent(server, kb)
 

@@ -19,7 +19,7 @@ from core.errors.base import AgentexError
 from core.errors.requests import EmptyFile, FileTooLarge, FileTypeMismatch, InvalidRequest, UnsupportedFileType
 from tests.fixtures.http.client import Api, check_error, check_success, eventually
 from tests.fixtures.http.multipart import BOUNDARY, CONTENT_TYPE, body, connection, file_part, head, part, read_status
-from tests.fixtures.product.leftover_data import traces
+from tests.fixtures.product.leftover_data import count_leftovers
 from tests.fixtures.product.server import MAX_UPLOAD_BYTES, Server, one_shape
 
 TEXT = b"# Title\n\nSome words to index.\n"
@@ -106,7 +106,7 @@ def test_file_without_readable_text_fails_with_a_reason_and_leaves_no_chunk(
     assert row["failure"]["next_action"]
     assert row["failure"]["next_action_zh"]
     assert row["chunk_count"] == 0
-    left = traces(server, kb_id)
+    left = count_leftovers(server, kb_id)
     assert (left.documents, left.chunks, left.points) == (1, 0, 0)
     assert someone.search(kb_id, "anything") == []
 

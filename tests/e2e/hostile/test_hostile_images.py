@@ -24,7 +24,7 @@ def send(caller: Api, content: bytes):
     return answer
 
 
-def served(server: Server, caller: Api, content: bytes) -> bytes:
+def read_back(server: Server, caller: Api, content: bytes) -> bytes:
     """What everybody gets who has the link of a picture."""
     answer = send(caller, content)
     assert answer.status_code == 200, answer.text
@@ -35,7 +35,7 @@ def served(server: Server, caller: Api, content: bytes) -> bytes:
 def test_photograph_is_served_without_its_place_and_camera(server: Server, someone: Api, kind: str):
     sent = photograph(kind)
     assert CAMERA in sent
-    got = served(server, someone, sent)
+    got = read_back(server, someone, sent)
     assert CAMERA not in got
     with Image.open(io.BytesIO(got)) as image:
         assert image.format == kind
@@ -47,7 +47,7 @@ def test_photograph_is_served_without_its_place_and_camera(server: Server, someo
 def test_animated_png_is_served_as_one_still(server: Server, someone: Api, make):
     sent = make()
     assert b"acTL" in sent
-    got = served(server, someone, sent)
+    got = read_back(server, someone, sent)
     assert b"acTL" not in got
     with Image.open(io.BytesIO(got)) as image:
         assert (image.format, image.n_frames) == ("PNG", 1)
@@ -66,4 +66,4 @@ def test_picture_that_can_not_be_drawn_is_refused_and_the_next_is_taken(
     server: Server, someone: Api, name: str, code: type[AgentexError]
 ):
     check_error(send(someone, TABLE[name].make()), code)
-    assert served(server, someone, photograph("PNG"))
+    assert read_back(server, someone, photograph("PNG"))

@@ -16,8 +16,8 @@ import pytest
 
 from api.middleware import is_open
 from tests.fixtures.http.client import Api
-from tests.fixtures.http.openapi_requests import HOSTILE, Caller, Document, Findings, hostile_cases, with_things
-from tests.fixtures.product.owned_objects import REQUESTS, Things, fill, filled, make_things
+from tests.fixtures.http.openapi_requests import HOSTILE, Caller, Document, Findings, hostile_cases, with_existing_ids
+from tests.fixtures.product.owned_objects import REQUESTS, OwnedObjects, fill, filled, make_owned_objects
 from tests.fixtures.product.server import Server, one_shape
 
 log = logging.getLogger(__name__)
@@ -69,14 +69,14 @@ def as_role(server: Server, person: Api, role: str) -> None:
     )
 
 
-def caller_of(server: Server, role: str, admin: Api) -> tuple[Caller, Things]:
+def caller_of(server: Server, role: str, admin: Api) -> tuple[Caller, OwnedObjects]:
     """Somebody of this role with one of everything."""
     person = server.person()
-    things = make_things(server, person, admin)
+    owned_objects = make_owned_objects(server, person, admin)
     as_role(server, person, role)
     # Wrong passwords are counted by address: they are nobody else's.
     headers = {**person.headers, "X-Forwarded-For": f"198.51.100.{len(role)}"}
-    return Caller(role, headers, things.ids), things
+    return Caller(role, headers, owned_objects.ids), owned_objects
 
 
 def ids_for(label: str, caller: Caller, server: Server) -> dict[str, str]:
@@ -95,7 +95,7 @@ def ask_all(server: Server, document: Document, callers: list[Caller], *, coveri
             ids = ids_for(label, caller, server)
             for number, case in enumerate(cases):
                 # Now and then for things that there aren't, too.
-                sent = case if number % 5 == 4 else with_things(case, ids)
+                sent = case if number % 5 == 4 else with_existing_ids(case, ids)
                 document.send(sent, caller, findings)
     return findings
 
@@ -109,7 +109,7 @@ def was_heard(findings: Findings, document: Document, *, each: int) -> None:
     assert findings.turned_away < 0.05, findings.statuses
 
 
-def ask_as_owner(things: Things, document: Document, findings: Findings) -> None:
+def ask_as_owner(owned_objects: OwnedObjects, document: Document, findings: Findings) -> None:
     """What is known to succeed: whatever is drawn, these answers are looked at."""
     last = [name for name in REQUESTS if name.startswith("DELETE")]
     first = [name for name in REQUESTS if name not in last]
@@ -117,12 +117,12 @@ def ask_as_owner(things: Things, document: Document, findings: Findings) -> None
     for name in first + last[::-1]:
         method, _, path = name.partition(" ")
         label = f"{method} {path}"
-        options = filled(REQUESTS[name], things.ids.__getitem__)
-        url = fill(path, things.ids.__getitem__)
-        answer = things.owner.http.request(method, url, headers=things.owner.headers, **options)
+        options = filled(REQUESTS[name], owned_objects.ids.__getitem__)
+        url = fill(path, owned_objects.ids.__getitem__)
+        answer = owned_objects.owner.http.request(method, url, headers=owned_objects.owner.headers, **options)
         # Of a form httpx has kept nothing that could be shown.
         answer.request.read()
-        case = document.operations[label].Case(path_parameters=dict(things.ids))
+        case = document.operations[label].Case(path_parameters=dict(owned_objects.ids))
         if answer.status_code < 300:
             findings.succeeded.add(label)
         document.judge(case, answer, "owner", findings)
@@ -132,11 +132,11 @@ def ask_as_owner(things: Things, document: Document, findings: Findings) -> None
 @pytest.mark.timeout(2 * 3600)
 def test_answers_keep_to_the_document(server: Server, document: Document, leaving_nothing: Api):
     made = [caller_of(server, role, leaving_nothing) for role in ("viewer", "developer", "admin")]
-    _, things = caller_of(server, "developer", leaving_nothing)
+    _, owned_objects = caller_of(server, "developer", leaving_nothing)
     callers = [caller for caller, _ in made]
     findings = ask_all(server, document, callers, covering=2, drawn=1)
     never = set(document.operations) - findings.succeeded
-    ask_as_owner(things, document, findings)
+    ask_as_owner(owned_objects, document, findings)
     assert not findings.wrong, findings.text
     was_heard(findings, document, each=6)
     # Only a success shows what its schema is worth.
@@ -154,7 +154,7 @@ def test_hostile_values_are_refused_where_the_document_forbids_them(
     for label in document.ordered():
         ids = ids_for(label, caller, server)
         for case in document.cases(label, covering=0, drawn=0):
-            for hostile in hostile_cases(with_things(case, ids), HOSTILE, each=4):
+            for hostile in hostile_cases(with_existing_ids(case, ids), HOSTILE, each=4):
                 document.send_forbidden(hostile, caller, findings)
     assert not findings.wrong, findings.text
     was_heard(findings, document, each=2)
@@ -192,7 +192,7 @@ def test_answers_keep_to_the_document_whatever_is_sent(server: Server, document:
     for label in document.ordered():
         ids = ids_for(label, callers[-1], server)
         for case in document.cases(label, covering=0, drawn=0):
-            for hostile in hostile_cases(with_things(case, ids), HOSTILE, each=len(HOSTILE)):
+            for hostile in hostile_cases(with_existing_ids(case, ids), HOSTILE, each=len(HOSTILE)):
                 document.send_forbidden(hostile, callers[-1], findings)
     assert not findings.wrong, findings.text
     was_heard(findings, document, each=100)

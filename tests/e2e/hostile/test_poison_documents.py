@@ -63,7 +63,7 @@ def rows(user: Api, kb: str) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in items}
 
 
-def ended(user: Api, kb: str) -> dict[str, dict[str, Any]]:
+def ended_documents(user: Api, kb: str) -> dict[str, dict[str, Any]]:
     """The documents by name, once each is completed or failed."""
 
     def all_ended() -> dict[str, dict[str, Any]] | None:
@@ -107,7 +107,7 @@ def test_poison_fails_alone_and_can_be_tried_again(server: Server, user: Api, kb
         if number % 5 == 2 and poison:
             name, content = poison.popitem()
             ids[name] = user.upload(kb, name, content)
-    found = ended(user, kb)
+    found = ended_documents(user, kb)
     assert {name: (found[name]["failure"]["reason"], found[name]["attempt"]) for name in ids} == {
         SLOW: ("parse_timeout", 2),
         LARGE: ("parse_memory", 1),
@@ -175,7 +175,7 @@ def test_document_whose_worker_dies_is_set_aside(server: Server, user: Api, kb: 
 
         eventually(in_hand, what=f"try {attempt}", pause=0.01)
         server.kill("worker")
-    found = ended(user, kb)
+    found = ended_documents(user, kb)
     end = found[SLOW]
     assert (end["status"], end["failure"]["reason"], end["attempt"]) == (
         "failed",

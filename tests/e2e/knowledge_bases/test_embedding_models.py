@@ -19,9 +19,9 @@ Switch = Callable[[bool], None]
 
 
 @pytest.fixture
-def user(modelled: Server) -> Api:
+def user(llm_product: Server) -> Api:
     """Somebody where two more models are configured, one of them wrongly."""
-    return modelled.person()
+    return llm_product.person()
 
 
 def test_documents_are_indexed_and_found_through_the_endpoint(user: Api, embedding_endpoint: EmbeddingServer):
@@ -41,13 +41,13 @@ def test_documents_are_indexed_and_found_through_the_endpoint(user: Api, embeddi
     assert {result["document_name"] for result in results} == {"zebra.md", "lion.md"}
 
 
-def test_vectors_of_another_length_fail_the_document_and_are_never_indexed(user: Api, modelled: Server):
+def test_vectors_of_another_length_fail_the_document_and_are_never_indexed(user: Api, llm_product: Server):
     kb_id = user.create_kb(embedding_model="wrong")
     document_id = user.upload(kb_id, "zebra.md", ZEBRA)
     document = user.wait(kb_id, document_id)
     assert document["status"] == "failed"
     assert document["failure"]["reason"] == "embedding_model_misfit"
-    assert modelled.is_ready()
+    assert llm_product.is_ready()
     user.refused(
         InvalidVector,
         "POST",
@@ -83,9 +83,9 @@ def both(user: Api) -> tuple[str, str]:
 
 
 @pytest.fixture
-def agentex(modelled: Server, user: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+def agentex(llm_product: Server, user: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """``agentex search`` of the user's."""
-    with commands_of("search", modelled, user, tmp_path, monkeypatch) as command:
+    with commands_of("search", llm_product, user, tmp_path, monkeypatch) as command:
         yield command
 
 
@@ -160,7 +160,7 @@ def test_document_that_waits_for_the_endpoint_says_so(user: Api, away: Switch):
 
 
 def test_model_that_the_engine_could_not_load_stops_only_its_own_knowledge_bases(
-    modelled: Server, user: Api, agentex: Command
+    llm_product: Server, user: Api, agentex: Command
 ):
     lost = user.create_kb(name=unique("Library"), embedding_model="lost")
     document_id = user.upload(lost, "zebra.md", ZEBRA)
@@ -194,5 +194,5 @@ def test_model_that_the_engine_could_not_load_stops_only_its_own_knowledge_bases
     eventually(lambda: user.get(path)["failure"], what="the first try")
     assert user.get(path)["failure"]["reason"] == "embedding_model_not_loaded"
     assert "lost" in user.get(path)["failure"]["message"]
-    assert modelled.is_ready()
+    assert llm_product.is_ready()
     user.delete(f"/knowledge-bases/{lost}")

@@ -8,7 +8,7 @@ from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, UnknownEmbeddingModel
 from tests.fixtures.http.client import Api, conforms, eventually, unique
-from tests.fixtures.product.leftover_data import NOTHING, stored_files, traces
+from tests.fixtures.product.leftover_data import NO_LEFTOVERS, count_leftovers, stored_files
 from tests.fixtures.product.server import Server, one_shape
 
 LISTED = {
@@ -226,7 +226,7 @@ def test_deleted_knowledge_base_is_gone_at_once_and_leaves_nothing(server: Serve
     document_id = user.ingest(kb_id, "a.md", "# Servers\n\nThe server needs eight cores.")
     user.upload(kb_id, "b.md", "# Pending\n\nStill on its way.")
     files = stored_files(server, kb_id)
-    assert traces(server, kb_id, files).points > 0
+    assert count_leftovers(server, kb_id, files).points > 0
     assert user.request("DELETE", f"/knowledge-bases/{kb_id}").json() == {
         "code": 0,
         "message": "success",
@@ -244,4 +244,4 @@ def test_deleted_knowledge_base_is_gone_at_once_and_leaves_nothing(server: Serve
         user.refused(KnowledgeBaseNotFound, method, full, **body)
     assert user.get("/knowledge-bases")["total"] == 0
     assert user.post("/search", {"query": "cores"})["results"] == []
-    eventually(lambda: traces(server, kb_id, files) == NOTHING, seconds=60, what="nothing is left")
+    eventually(lambda: count_leftovers(server, kb_id, files) == NO_LEFTOVERS, seconds=60, what="nothing is left")

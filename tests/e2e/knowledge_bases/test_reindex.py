@@ -15,7 +15,7 @@ TEXT = f"# Zebras\n\n{SECTIONS}\n"
 SMALL = {"splitter": "sentence", "chunk_size": 64, "chunk_overlap": 0}
 
 
-def found(caller: Api, kb_id: str) -> set[str]:
+def find_chunk_ids(caller: Api, kb_id: str) -> set[str]:
     return {hit["chunk_id"] for hit in caller.search(kb_id, "zebra at noon", top_k=100)}
 
 
@@ -28,7 +28,7 @@ def kb_id(user: Api) -> str:
 
 def test_changed_settings_come_into_force_by_themselves(user: Api, kb_id: str):
     path = f"/knowledge-bases/{kb_id}"
-    old = found(user, kb_id)
+    old = find_chunk_ids(user, kb_id)
     answer = user.put(path, {"name": "Zebras", **SMALL})
     assert answer["name"] == "Zebras"
     assert (answer["reindexing"], answer["chunk_size"]) == (True, 500)
@@ -37,42 +37,42 @@ def test_changed_settings_come_into_force_by_themselves(user: Api, kb_id: str):
     assert after["previous"]["chunk_size"] == 500
     settings = user.get(path)
     assert settings.items() >= {**SMALL, "reindexing": False, "generation": 2}.items()
-    new = found(user, kb_id)
+    new = find_chunk_ids(user, kb_id)
     assert len(new) > len(old)
     assert not new & old
     (row,) = user.get(f"{path}/documents")["items"]
     assert (row["status"], row["chunk_count"]) == ("completed", len(new))
     user.post(f"{path}/reindex/rollback")
-    assert found(user, kb_id) == old
+    assert find_chunk_ids(user, kb_id) == old
     user.post(f"{path}/reindex/rollback")
-    assert found(user, kb_id) == new
+    assert find_chunk_ids(user, kb_id) == new
 
 
 def test_manual_cut_over_waits_for_its_word(user: Api, kb_id: str):
     path = f"/knowledge-bases/{kb_id}/reindex"
-    old = found(user, kb_id)
+    old = find_chunk_ids(user, kb_id)
     begun = user.post(path, {**SMALL, "cutover": "manual"})
     assert (begun["outcome"], begun["documents"]["total"]) == ("started", 1)
     assert begun["target"].items() >= {**SMALL, "generation": 2}.items()
     ready = await_state(user, kb_id, "ready")
     assert (ready["percent"], ready["documents"]["done"]) == (100, 1)
-    assert found(user, kb_id) == old
+    assert find_chunk_ids(user, kb_id) == old
     (row,) = user.get(f"/knowledge-bases/{kb_id}/documents")["items"]
     assert row["status"] == "completed"
     assert user.post(f"{path}/cutover")["state"] == "none"
-    assert not found(user, kb_id) & old
+    assert not find_chunk_ids(user, kb_id) & old
 
 
 def test_cancelled_re_index_leaves_everything_as_it_was(server: Server, user: Api, kb_id: str):
     path = f"/knowledge-bases/{kb_id}/reindex"
-    old, chunks = found(user, kb_id), server.count("chunk", knowledge_base_id=kb_id)
+    old, chunks = find_chunk_ids(user, kb_id), server.count("chunk", knowledge_base_id=kb_id)
     user.post(path, {**SMALL, "cutover": "manual"})
     await_state(user, kb_id, "ready")
     assert server.count("chunk", knowledge_base_id=kb_id) > chunks
     assert user.post(f"{path}/cancel")["state"] == "none"
     eventually(lambda: server.count("chunk", knowledge_base_id=kb_id) == chunks)
     eventually(lambda: server.points(kb_id=f"{kb_id}:2") == 0)
-    assert found(user, kb_id) == old
+    assert find_chunk_ids(user, kb_id) == old
     for action in ("cancel", "cutover", "rollback"):
         user.refused(NoReindex, "POST", f"{path}/{action}", json={})
 

@@ -10,7 +10,7 @@ from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.factory import open_vector_index
 from tests.fixtures.http.client import Api, eventually
-from tests.fixtures.knowledge.reindex_requests import QUERY, asking, await_state, changes_of, state
+from tests.fixtures.knowledge.reindex_requests import QUERY, await_state, changes_of, searching, state
 from tests.fixtures.product.server import Server
 from tests.fixtures.servers.embedding_server import DIMENSION, EmbeddingServer
 
@@ -66,9 +66,9 @@ def points(server: Server, model: str, scope: str) -> int:
 
 
 @pytest.fixture
-def user(modelled: Server) -> Api:
+def user(llm_product: Server) -> Api:
     """Somebody where two more models are configured, one of them wrongly."""
-    return modelled.person()
+    return llm_product.person()
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def kb_id(user: Api) -> str:
 def change_model(server: Server, user: Api, kb_id: str, model: str) -> None:
     """Re-index to a model while somebody searches: each answer is all old or all new."""
     old = everything(user, kb_id)
-    with asking(server, user, kb_id) as answers:
+    with searching(server, user, kb_id) as answers:
         eventually(lambda: answers, what="a search before")
         asked = user.post(path_of(kb_id), {"embedding_model": model})
         assert (asked["outcome"], asked["target"]["embedding_model"]) == ("started", model)
@@ -102,30 +102,30 @@ def change_model(server: Server, user: Api, kb_id: str, model: str) -> None:
 
 
 def test_other_model_and_back_while_somebody_searches(
-    modelled: Server, user: Api, kb_id: str, embedding_endpoint: EmbeddingServer
+    llm_product: Server, user: Api, kb_id: str, embedding_endpoint: EmbeddingServer
 ):
     texts = passages(user, kb_id)
     begin = len(embedding_endpoint.bodies)
-    change_model(modelled, user, kb_id, "words")
+    change_model(llm_product, user, kb_id, "words")
     sent = [text for body in embedding_endpoint.bodies[begin:] for text in body["input"]]
     assert QUERY in sent
     assert [text for text in texts if not any(text in one for one in sent)] == []
     assert passages(user, kb_id) == texts
-    assert points(modelled, "words", f"{kb_id}:2") == len(texts)
+    assert points(llm_product, "words", f"{kb_id}:2") == len(texts)
 
     # The next re-index gives up what was kept of the one before the last.
-    change_model(modelled, user, kb_id, DEFAULT.name)
+    change_model(llm_product, user, kb_id, DEFAULT.name)
     assert state(user, kb_id)["previous"]["embedding_model"] == "words"
-    eventually(lambda: points(modelled, DEFAULT.name, kb_id) == 0, what="the first points go")
+    eventually(lambda: points(llm_product, DEFAULT.name, kb_id) == 0, what="the first points go")
     asked = len(embedding_endpoint.bodies)
     everything(user, kb_id)
     assert not any(QUERY in body["input"] for body in embedding_endpoint.bodies[asked:])
-    assert points(modelled, DEFAULT.name, f"{kb_id}:3") == len(texts)
+    assert points(llm_product, DEFAULT.name, f"{kb_id}:3") == len(texts)
 
     # So does one that is given up.
     user.post(path_of(kb_id), {"chunk_size": 100, "cutover": "manual"})
     user.post(f"{path_of(kb_id)}/cancel")
-    eventually(lambda: points(modelled, "words", f"{kb_id}:2") == 0, what="the other points go")
+    eventually(lambda: points(llm_product, "words", f"{kb_id}:2") == 0, what="the other points go")
     user.refused(NoReindex, "POST", f"{path_of(kb_id)}/rollback")
     assert len(everything(user, kb_id)) == len(texts)
 
@@ -157,9 +157,9 @@ def test_document_that_comes_meanwhile_is_found_before_and_after(user: Api, kb_i
     assert len(passages(user, kb_id)) == len(user.search(kb_id, QUERY, top_k=100))
 
 
-def test_model_whose_vectors_have_another_length_never_comes_into_force(modelled: Server, user: Api, kb_id: str):
+def test_model_whose_vectors_have_another_length_never_comes_into_force(llm_product: Server, user: Api, kb_id: str):
     old = everything(user, kb_id)
-    with asking(modelled, user, kb_id) as answers:
+    with searching(llm_product, user, kb_id) as answers:
         user.post(path_of(kb_id), {"embedding_model": "wrong"})
         blocked = await_state(user, kb_id, "blocked")
         seen = len(answers)

@@ -41,12 +41,12 @@ def share(owner: Api, kb_id: str, *shares: dict[str, Any]) -> list[dict[str, Any
     return owner.put(f"/knowledge-bases/{kb_id}/shares", body)["items"]
 
 
-def listed(caller: Api) -> dict[str, dict[str, Any]]:
+def list_bases(caller: Api) -> dict[str, dict[str, Any]]:
     items = caller.get("/knowledge-bases", page_size=100)["items"]
     return {item["id"]: item for item in items}
 
 
-def asked(caller: Api, kb_id: str) -> str:
+def ask_agent(caller: Api, kb_id: str) -> str:
     props = {"agent_type": "agentic_rag", "knowledge_base_ids": [kb_id]}
     question = {"id": "1", "role": "user", "content": "When does the zebra sleep?"}
     body = {"thread_id": str(uuid4()), "messages": [question], "forwarded_props": props}
@@ -59,14 +59,14 @@ def test_reader_finds_reads_and_asks_but_changes_nothing(user: Api, other: Api, 
     (one,) = share(user, kb_id, {"username": other.name})
     assert one["user"] == {"id": other.user_id, "username": other.name}
     assert (one["role"], one["access"]) == (None, "read")
-    shown = listed(other)[kb_id]
+    shown = list_bases(other)[kb_id]
     assert (shown["access"], shown["can_write"]) == ("read", False)
     assert other.get(path)["access"] == "read"
     assert other.search(kb_id, "zebra")[0]["document_id"] == doc_id
     assert other.post("/search", {"query": "zebra"})["results"]
     for url in (f"{path}/documents/{doc_id}/content", f"{path}/export"):
         assert other.request("GET", url).status_code == 200
-    assert "noon" in asked(other, kb_id)
+    assert "noon" in ask_agent(other, kb_id)
     requests: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("PUT", path, {"json": {"name": "mine now"}}),
         ("POST", f"{path}/documents", FILE),
@@ -77,8 +77,8 @@ def test_reader_finds_reads_and_asks_but_changes_nothing(user: Api, other: Api, 
     )
     for method, url, options in requests:
         assert other.refused(ReadOnly, method, url, **options) == {}
-    assert kb_id not in listed(third)
-    assert "noon" not in asked(third, kb_id)
+    assert kb_id not in list_bases(third)
+    assert "noon" not in ask_agent(third, kb_id)
 
 
 def test_writer_changes_what_is_inside_and_decides_nothing_about_it(
@@ -102,14 +102,14 @@ def test_writer_changes_what_is_inside_and_decides_nothing_about_it(
     )
     for method, url, options in requests:
         assert other.refused(OwnerOnly, method, url, **options) == {}
-    assert kb_id not in listed(third)
+    assert kb_id not in list_bases(third)
 
 
 def test_shares_that_are_taken_back_leave_nothing(user: Api, other: Api, base: tuple[str, str]):
     kb_id, doc_id = base
     path = f"/knowledge-bases/{kb_id}"
     share(user, kb_id, {"username": other.name, "access": "write"})
-    assert "noon" in asked(other, kb_id)
+    assert "noon" in ask_agent(other, kb_id)
     assert share(user, kb_id) == []
     missing = KnowledgeBaseNotFound
     requests: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -124,10 +124,10 @@ def test_shares_that_are_taken_back_leave_nothing(user: Api, other: Api, base: t
     )
     for method, url, options in requests:
         assert other.refused(missing, method, url, **options) == {}
-    assert kb_id not in listed(other)
+    assert kb_id not in list_bases(other)
     found = other.post("/search", {"query": "secret zebra noon", "top_k": 100})["results"]
     assert kb_id not in {hit["knowledge_base_id"] for hit in found}
-    assert "noon" not in asked(other, kb_id)
+    assert "noon" not in ask_agent(other, kb_id)
 
 
 def test_role_that_a_knowledge_base_is_shared_with_counts_while_one_has_it(
@@ -137,10 +137,10 @@ def test_role_that_a_knowledge_base_is_shared_with_counts_while_one_has_it(
     roles = {row["name"]: row["id"] for row in server.sql("SELECT id, name FROM role")}
     (one,) = share(user, kb_id, {"role": "developer", "access": "write"})
     assert (one["user"], one["role"]["name"]) == (None, "developer")
-    assert kb_id not in listed(other)
+    assert kb_id not in list_bases(other)
     change = 'UPDATE "user" SET role_id = :role WHERE id = :id'
     server.sql(change, role=roles["developer"], id=other.user_id)
-    assert listed(other)[kb_id]["access"] == "write"
+    assert list_bases(other)[kb_id]["access"] == "write"
     # What is shared with a person and with their role is open as far as the wider of both.
     share(user, kb_id, {"role": "developer", "access": "write"}, {"username": other.name})
     assert other.get(f"/knowledge-bases/{kb_id}")["access"] == "write"
@@ -217,7 +217,7 @@ def test_deleted_knowledge_base_is_shared_with_nobody(server: Server, user: Api,
     kb_id = user.create_kb()
     share(user, kb_id, {"username": other.name})
     user.delete(f"/knowledge-bases/{kb_id}")
-    assert kb_id not in listed(other)
+    assert kb_id not in list_bases(other)
     assert server.sql("SELECT id FROM share WHERE resource_id = :id", id=kb_id) == []
 
 

@@ -47,7 +47,7 @@ LONGEST = 20
 
 
 @dataclass(frozen=True)
-class Made:
+class GeneratedBase:
     """A knowledge base with documents, and which of them, by number, are special.
 
     ``texts`` may hold the same one several times. A chunk that is edited or switched off is named
@@ -64,10 +64,10 @@ class Made:
 
 
 @st.composite
-def made(draw: st.DrawFn, splitter: SplitterName) -> Made:
+def generated_bases(draw: st.DrawFn, splitter: SplitterName) -> GeneratedBase:
     texts = draw(st.lists(TEXTS, min_size=2, max_size=4))
     size = draw(st.sampled_from((32, 40, 64, 150)))
-    return Made(
+    return GeneratedBase(
         # Somebody has each of these twice, under another name.
         texts=[*texts, *draw(st.lists(st.sampled_from(texts), max_size=2))],
         splitter=splitter,
@@ -79,7 +79,7 @@ def made(draw: st.DrawFn, splitter: SplitterName) -> Made:
     )
 
 
-def build(user: Api, wanted: Made) -> str:
+def build(user: Api, wanted: GeneratedBase) -> str:
     """Make it, wait for it, and change what is to be changed by hand."""
     kb_id = user.create_kb(
         splitter=wanted.splitter.value,
@@ -90,7 +90,7 @@ def build(user: Api, wanted: Made) -> str:
     for number, text in enumerate(wanted.texts):
         facts = {"even": number % 2 == 0, "tags": [f"t{number}", "乙"]}
         user.put_file(kb_id, f"{number}.md", text, metadata=json.dumps(facts))
-    rows = eventually(lambda: ended(user, kb_id), what="all are done")
+    rows = eventually(lambda: ended_documents(user, kb_id), what="all are done")
     for number in wanted.restricted & set(range(len(rows))):
         user.put(f"{path}/documents/{rows[number]['id']}/access", {"readers": []})
     chunks = [
@@ -106,14 +106,14 @@ def build(user: Api, wanted: Made) -> str:
     return kb_id
 
 
-def ended(user: Api, kb_id: str) -> list[dict[str, Any]] | None:
+def ended_documents(user: Api, kb_id: str) -> list[dict[str, Any]] | None:
     """The documents by name, once all are completed or failed."""
     rows = user.get(f"/knowledge-bases/{kb_id}/documents", page_size=100)["items"]
     is_done = {row["status"] for row in rows} <= TERMINAL
     return sorted(rows, key=lambda row: row["name"]) if is_done else None
 
 
-def shown(user: Api, kb_id: str, query: str, **options: Any) -> list[tuple[Any, ...]]:
+def shown_passages(user: Api, kb_id: str, query: str, **options: Any) -> list[tuple[Any, ...]]:
     """What a search shows, without the ids, which do not travel."""
     names = ("document_name", "char_start", "char_end", "content", "heading_path", "score")
     return [tuple(hit[name] for name in names) for hit in user.search(kb_id, query, **options)]
@@ -122,8 +122,8 @@ def shown(user: Api, kb_id: str, query: str, **options: Any) -> list[tuple[Any, 
 def check_alike(user: Api, kb_id: str, copy: str, **options: Any) -> None:
     """Each query has the same answer here and there, in the same order."""
     for query in QUERIES:
-        before = shown(user, kb_id, query, **options)
-        after = shown(user, copy, query, **options)
+        before = shown_passages(user, kb_id, query, **options)
+        after = shown_passages(user, copy, query, **options)
         assert [one[:-1] for one in after] == [one[:-1] for one in before], (query, options)
         scores = pytest.approx([one[-1] for one in before], abs=1e-6, rel=0)
         assert [one[-1] for one in after] == scores, (query, options)
@@ -141,7 +141,7 @@ def test_import_answers_every_search_as_the_exported_one_does(
     server: Server, splitter: SplitterName, data: st.DataObject
 ):
     user = server.person()
-    wanted = data.draw(made(splitter))
+    wanted = data.draw(generated_bases(splitter))
     kb_id = build(user, wanted)
     transfer = wait(user, check_success(send(user, export(user, kb_id), name=unique("copy"))))
     assert transfer["status"] == "completed"
@@ -156,6 +156,6 @@ def test_import_answers_every_search_as_the_exported_one_does(
         check_alike(user, kb_id, copy, **options)
     kinds = [
         [(row["name"], row["status"], row["restricted"], row["chunk_count"]) for row in rows or ()]
-        for rows in (ended(user, kb_id), ended(user, copy))
+        for rows in (ended_documents(user, kb_id), ended_documents(user, copy))
     ]
     assert kinds[0] == kinds[1]

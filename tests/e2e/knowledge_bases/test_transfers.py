@@ -16,8 +16,8 @@ from core.errors.conflicts import Conflict, KnowledgeBaseNameTaken
 from core.errors.requests import InvalidArchive
 from core.settings import get_settings
 from tests.fixtures.http.client import Api, check_success, eventually, unique
-from tests.fixtures.knowledge.kb_transfers import changed, packed, unpacked
-from tests.fixtures.product.leftover_data import NOTHING, check_consistent, traces
+from tests.fixtures.knowledge.kb_transfers import pack, replace_part, unpack
+from tests.fixtures.product.leftover_data import NO_LEFTOVERS, check_consistent, count_leftovers
 from tests.fixtures.product.server import Server
 
 ENDED = {"completed", "failed", "cancelled"}
@@ -52,7 +52,7 @@ def wait(user: Api, transfer: dict[str, Any], seconds: float = 60) -> dict[str, 
     return eventually(ended, seconds=seconds, what="transfer ends")
 
 
-def found(user: Api, kb_id: str) -> list[list[tuple[str, str, float]]]:
+def search_all(user: Api, kb_id: str) -> list[list[tuple[str, str, float]]]:
     """What the queries find, in its order."""
     return [
         [(hit["document_name"], hit["content"], hit["score"]) for hit in hits]
@@ -82,9 +82,9 @@ def test_export_and_import_give_the_same_knowledge_base(server: Server, user: Ap
     row = user.get(f"/knowledge-bases/{copy}")
     assert (row["name"], row["description"], row["chunk_size"]) == ("Animals 2", "Animals", 64)
     assert (row["is_public"], row["enabled"], row["document_count"]) == (False, True, 3)
-    assert found(user, copy) == found(user, kb)
+    assert search_all(user, copy) == search_all(user, kb)
     check_consistent(server, copy)
-    again, first = unpacked(export(user, copy)), unpacked(content)
+    again, first = unpack(export(user, copy)), unpack(content)
     manifests = [json.loads(parts.pop("manifest.json")) for parts in (first, again)]
     assert first == again
     for manifest in manifests:
@@ -118,8 +118,8 @@ def test_file_that_is_no_knowledge_base_leaves_nothing(server: Server, user: Api
     for bad in (
         b"PK",
         cut,
-        packed({"../evil": b"x"}),
-        changed(content, "manifest.json", lambda _: b"{}"),
+        pack({"../evil": b"x"}),
+        replace_part(content, "manifest.json", lambda _: b"{}"),
     ):
         response = send(user, bad, name="bad")
         assert response.json()["code"] == InvalidArchive.code
@@ -131,7 +131,7 @@ def test_file_that_is_no_knowledge_base_leaves_nothing(server: Server, user: Api
 
 def test_damage_found_on_the_way_ends_with_a_reason_and_leaves_nothing(server: Server, user: Api, kb: str):
     nan = b"\x00\x00\xc0\x7f"
-    bad = changed(export(user, kb), "shards/000000/dense.npy", lambda array: array[:-4] + nan)
+    bad = replace_part(export(user, kb), "shards/000000/dense.npy", lambda array: array[:-4] + nan)
     transfer = check_success(send(user, bad, name="bad"))
     ended = wait(user, transfer)
     assert ended["status"] == "failed"
@@ -139,7 +139,7 @@ def test_damage_found_on_the_way_ends_with_a_reason_and_leaves_nothing(server: S
     assert ended["failure"]["message_zh"]
     target = transfer["knowledge_base_id"]
     user.refused(KnowledgeBaseNotFound, "GET", f"/knowledge-bases/{target}")
-    eventually(lambda: traces(server, target) == NOTHING, what="all erased")
+    eventually(lambda: count_leftovers(server, target) == NO_LEFTOVERS, what="all erased")
 
 
 @pytest.mark.parametrize("rows", [0, 65])
@@ -163,7 +163,7 @@ def test_import_goes_on_after_its_worker_was_killed(embedded: Server, rows: int)
 
 def _wide(content: bytes) -> bytes:
     """The file of two hundred documents made of the file of one."""
-    parts = unpacked(content)
+    parts = unpack(content)
     manifest = json.loads(parts.pop("manifest.json"))
     original, questions = parts.pop("originals/000001"), parts.pop("questions.jsonl")
     (document,) = parts.pop("shards/000000/documents.jsonl").splitlines()
@@ -184,7 +184,7 @@ def _wide(content: bytes) -> bytes:
         counts[name] *= 200
     counts["shards"] = 200
     made |= {"questions.jsonl": questions, "manifest.json": json.dumps(manifest).encode()}
-    return packed(made)
+    return pack(made)
 
 
 def test_copy_of_the_longest_name_has_room_for_saying_so(user: Api):
@@ -202,12 +202,12 @@ def test_copy_is_private_and_its_own(server: Server, user: Api, other: Api, kb: 
     transfer = wait(other, other.post(f"/knowledge-bases/{kb}/copy", {"name": "mine"}))
     assert (transfer["status"], transfer["kind"]) == ("completed", "copy")
     copy = transfer["knowledge_base_id"]
-    assert found(other, copy) == found(user, kb)
+    assert search_all(other, copy) == search_all(user, kb)
     assert other.get(f"/knowledge-bases/{copy}")["is_public"] is False
     user.refused(KnowledgeBaseNotFound, "GET", f"/knowledge-bases/{copy}")
     user.delete(f"/knowledge-bases/{kb}")
-    eventually(lambda: traces(server, kb) == NOTHING, what="source erased")
-    assert all(found(other, copy))
+    eventually(lambda: count_leftovers(server, kb) == NO_LEFTOVERS, what="source erased")
+    assert all(search_all(other, copy))
     check_consistent(server, copy)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.fixtures.http.client import Api
 from tests.fixtures.http.event_streams import events_in
 from tests.fixtures.llm.model_server import ModelServer
-from tests.fixtures.product.api_processes import Apis, same_caller
+from tests.fixtures.product.api_processes import ApiProcesses, same_caller
 from tests.fixtures.product.server import Server
 from tests.fixtures.runs.agent_runs import camel, run_body, text_of, verified_run
 
@@ -59,9 +59,9 @@ class Ended:
 
 
 @pytest.fixture(scope="module")
-def ended(alone: Apis, _model_server: ModelServer) -> Iterator[Ended]:
+def ended(standalone_apis: ApiProcesses, _model_server: ModelServer) -> Iterator[Ended]:
     """Every run of the table, side by side: some take all the time they have."""
-    server = alone.start(**_LIMITS)
+    server = standalone_apis.start(**_LIMITS)
     user = server.person()
     ask(user, ("plain", "react"))
     _model_server.release.clear()
@@ -69,7 +69,7 @@ def ended(alone: Apis, _model_server: ModelServer) -> Iterator[Ended]:
     with ThreadPoolExecutor(len(_ENDS)) as pool:
         events = dict(zip(_ENDS, pool.map(lambda kind: ask(user, kind), _ENDS), strict=True))
     yield Ended(user, events, memory_of(server) - before)
-    alone.stop(server)
+    standalone_apis.stop(server)
 
 
 def ask(user: Api, kind: tuple[str, str]) -> list[dict[str, Any]]:
@@ -102,9 +102,9 @@ def test_api_answers_others_after_models_that_never_end(ended: Ended):
     assert text_of(ask(ended.user, ("plain", "react"))) == "Hello from the model."
 
 
-def test_001_error_code_timeout(alone: Apis, ended: Ended):
+def test_001_error_code_timeout(standalone_apis: ApiProcesses, ended: Ended):
     """Seed 001: no time is left even for a partial answer."""
-    server = alone.start(AGENTEX_RUN_TIMEOUT_SECONDS="0.001")
+    server = standalone_apis.start(AGENTEX_RUN_TIMEOUT_SECONDS="0.001")
     hurried = same_caller(ended.user, server)
     body = camel(run_body("Go on? #react-forever", forwarded_props={"agent_type": "react"}))
     answer = hurried.http.post("/agent", headers=hurried.headers, json=body)
@@ -113,4 +113,4 @@ def test_001_error_code_timeout(alone: Apis, ended: Ended):
     assert (last["type"], last["code"]) == ("RUN_ERROR", "RUN_TIMED_OUT")
     assert last["error"] == {"code": "TIMEOUT", "message": last["message"]}
     assert hurried.http.get("/healthz").status_code == httpx.codes.OK
-    alone.stop(server)
+    standalone_apis.stop(server)

@@ -33,7 +33,7 @@ LISTED = {
 PUBLIC = "https://1.1.1.1/v1"
 
 
-def wanted(**fields: Any) -> dict[str, Any]:
+def model_draft(**fields: Any) -> dict[str, Any]:
     """Seed 002, section 6.2, with a name of its own."""
     return {
         "name": unique("GPT-4o"),
@@ -74,7 +74,7 @@ def default_of(caller: Api) -> str:
 
 def test_registered_model_is_listed_as_documented_and_its_key_nowhere(server: Server, admin: Api, user: Api):
     roles = [row["id"] for row in server.sql("SELECT id FROM role WHERE name = 'user'")]
-    body = wanted(is_default=True, role_access=roles, user_access=[user.user_id])
+    body = model_draft(is_default=True, role_access=roles, user_access=[user.user_id])
     made = admin.request("POST", "/admin/models", json=body)
     model = made.json()["data"]
     read = admin.request("GET", f"/admin/models/{model['id']}")
@@ -96,8 +96,8 @@ def test_registered_model_is_listed_as_documented_and_its_key_nowhere(server: Se
 
 
 def test_default_falls_back_when_its_model_goes(admin: Api, user: Api):
-    first = admin.post("/admin/models", wanted(is_default=True))["id"]
-    second = admin.post("/admin/models", wanted(is_default=True))["id"]
+    first = admin.post("/admin/models", model_draft(is_default=True))["id"]
+    second = admin.post("/admin/models", model_draft(is_default=True))["id"]
     assert default_of(user) == second
     assert admin.get(f"/admin/models/{first}")["is_default"] is False
 
@@ -116,10 +116,10 @@ def test_default_falls_back_when_its_model_goes(admin: Api, user: Api):
 def test_model_is_there_for_its_roles_and_users_only(server: Server, admin: Api, user: Api, other: Api):
     rows = server.sql("SELECT id, name FROM role")
     roles = {row["name"]: row["id"] for row in rows}
-    mine = admin.post("/admin/models", wanted(user_access=[user.user_id], is_default=True))["id"]
-    developers = admin.post("/admin/models", wanted(role_access=[roles["developer"]]))["id"]
-    nobodys = admin.post("/admin/models", wanted(role_access=[], user_access=[]))["id"]
-    everybodys = admin.post("/admin/models", wanted())["id"]
+    mine = admin.post("/admin/models", model_draft(user_access=[user.user_id], is_default=True))["id"]
+    developers = admin.post("/admin/models", model_draft(role_access=[roles["developer"]]))["id"]
+    nobodys = admin.post("/admin/models", model_draft(role_access=[], user_access=[]))["id"]
+    everybodys = admin.post("/admin/models", model_draft())["id"]
 
     registered = {mine, developers, nobodys, everybodys}
     assert registered & set(ids_of(user)) == {mine, everybodys}
@@ -154,10 +154,10 @@ def refused_run(caller: Api, model_id: str) -> str:
 
 
 def test_only_who_manages_models_comes_near_the_registry(server: Server, admin: Api, user: Api):
-    model_id = admin.post("/admin/models", wanted())["id"]
+    model_id = admin.post("/admin/models", model_draft())["id"]
     for method, path, body in (
         ("GET", "/admin/models", None),
-        ("POST", "/admin/models", wanted()),
+        ("POST", "/admin/models", model_draft()),
         ("GET", f"/admin/models/{model_id}", None),
         ("PUT", f"/admin/models/{model_id}", {"name": "mine"}),
         ("DELETE", f"/admin/models/{model_id}", None),
@@ -210,22 +210,22 @@ REFUSED: dict[str, tuple[dict[str, Any], type[AgentexError], str]] = {
 
 
 def test_what_can_not_be_registered_is_refused_whole(admin: Api):
-    model_id = admin.post("/admin/models", wanted())["id"]
+    model_id = admin.post("/admin/models", model_draft())["id"]
     before = admin.get("/admin/models")
     for name, (fields, code, field) in REFUSED.items():
         for method, path, body in (
-            ("POST", "/admin/models", wanted(**fields)),
+            ("POST", "/admin/models", model_draft(**fields)),
             ("PUT", f"/admin/models/{model_id}", fields),
         ):
             details = admin.refused(code, method, path, json=body)
             assert details["field"] == field, name
-    taken = wanted(name=before["items"][0]["name"])
+    taken = model_draft(name=before["items"][0]["name"])
     admin.refused(ModelNameTaken, "POST", "/admin/models", json=taken)
     assert admin.get("/admin/models") == before
 
 
 def test_key_does_not_follow_to_another_address(admin: Api):
-    path = f"/admin/models/{admin.post('/admin/models', wanted())['id']}"
+    path = f"/admin/models/{admin.post('/admin/models', model_draft())['id']}"
     elsewhere = {"base_url": "https://1.0.0.1/v1"}
     details = admin.refused(InvalidRequest, "PUT", path, json=elsewhere)
     assert details["field"] == "api_key"
@@ -248,18 +248,18 @@ def test_embedding_models_of_the_installation_are_listed(user: Api):
 
 
 @pytest.fixture
-def manager(modelled: Server) -> Iterator[Api]:
+def manager(llm_product: Server) -> Iterator[Api]:
     """The administrator of the product with a model of its own, where others may be called, too."""
-    caller = modelled.admin()
+    caller = llm_product.admin()
     clear(caller)
     yield caller
     clear(caller)
 
 
-def served(endpoint: ModelServer, script: str, **fields: Any) -> dict[str, Any]:
+def scripted_draft(endpoint: ModelServer, script: str, **fields: Any) -> dict[str, Any]:
     """A model behind the scripted endpoint."""
     given = {"provider": "openai-compatible", "base_url": endpoint.base_url, "model_id": script}
-    return wanted(**{**given, **fields})
+    return model_draft(**{**given, **fields})
 
 
 @pytest.mark.parametrize(
@@ -272,50 +272,52 @@ def served(endpoint: ModelServer, script: str, **fields: Any) -> dict[str, Any]:
     ],
 )
 def test_connection_is_tested_with_a_reason(
-    manager: Api, modelled: Server, scripted: ModelServer, script: str, fault: str | None, told: str
+    manager: Api, llm_product: Server, scripted_llm: ModelServer, script: str, fault: str | None, told: str
 ):
     # The same for who manages models and for who may use it.
-    model_id = manager.post("/admin/models", served(scripted, script))["id"]
-    answer = modelled.person().post(f"/models/{model_id}/test")
+    model_id = manager.post("/admin/models", scripted_draft(scripted_llm, script))["id"]
+    answer = llm_product.person().post(f"/models/{model_id}/test")
     # Seed 002, section 6.5.
     conforms(answer, {"success": True, "latency": 150, "message": "Connection successful"})
     assert (answer["success"], answer["fault"]) == (fault is None, fault)
     assert told in answer["message"]
     assert "AGENTEX" not in str(answer)
-    assert UPSTREAM_SECRET not in str(answer) + modelled.text
-    assert scripted.asked[-1].headers["authorization"] == f"Bearer {KEY}"
+    assert UPSTREAM_SECRET not in str(answer) + llm_product.text
+    assert scripted_llm.run_requests[-1].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_endpoint_that_can_not_be_reached_is_named(manager: Api, scripted: ModelServer):
+def test_endpoint_that_can_not_be_reached_is_named(manager: Api, scripted_llm: ModelServer):
     found = {}
     targets = {
         "unreachable": {"base_url": f"http://{NOBODY}/v1"},
         # It speaks plain HTTP there.
-        "tls_failed": {"base_url": scripted.base_url.replace("http:", "https:")},
+        "tls_failed": {"base_url": scripted_llm.base_url.replace("http:", "https:")},
         "no_answer_in_time": {"model_id": "silent", "options": {"timeout_seconds": 0.2}},
     }
     for fault, fields in targets.items():
-        model_id = manager.post("/admin/models", served(scripted, "plain", **fields))["id"]
+        model_id = manager.post("/admin/models", scripted_draft(scripted_llm, "plain", **fields))["id"]
         found[fault] = manager.post(f"/models/{model_id}/test")["fault"]
     assert found == {fault: fault for fault in targets}
 
 
-def test_address_is_judged_again_when_it_is_called(manager: Api, modelled: Server, scripted: ModelServer):
-    model_id = manager.post("/admin/models", served(scripted, "plain"))["id"]
+def test_address_is_judged_again_when_it_is_called(manager: Api, llm_product: Server, scripted_llm: ModelServer):
+    model_id = manager.post("/admin/models", scripted_draft(scripted_llm, "plain"))["id"]
     port = free_port()
     sql = "UPDATE registered_model SET base_url = :url, revision = revision + 1 WHERE id = :id"
-    modelled.sql(sql, url=f"http://localhost:{port}/v1", id=model_id)
-    asked = len(scripted.asked)
+    llm_product.sql(sql, url=f"http://localhost:{port}/v1", id=model_id)
+    asked = len(scripted_llm.run_requests)
     answer = manager.post(f"/models/{model_id}/test")
     assert (answer["success"], answer["fault"]) == (False, "address_refused")
-    events = run_on(modelled.person(), "Hello", model_id)
+    events = run_on(llm_product.person(), "Hello", model_id)
     assert events[-1]["type"] == "RUN_ERROR"
-    assert len(scripted.asked) == asked
+    assert len(scripted_llm.run_requests) == asked
 
 
-def test_installations_own_model_is_not_for_who_is_given_others(manager: Api, modelled: Server, scripted: ModelServer):
-    user = modelled.person()
-    model_id = manager.post("/admin/models", served(scripted, "plain"))["id"]
+def test_installations_own_model_is_not_for_who_is_given_others(
+    manager: Api, llm_product: Server, scripted_llm: ModelServer
+):
+    user = llm_product.person()
+    model_id = manager.post("/admin/models", scripted_draft(scripted_llm, "plain"))["id"]
     assert default_of(user) == CONFIGURED_ID
     account = f"/admin/users/{user.user_id}"
     manager.put(account, {"model_access": [model_id]})
@@ -331,15 +333,15 @@ def run_on(caller: Api, question: str, model_id: str | None = None, **fields: An
     return run(caller, camel(run_body(question, forwarded_props=props, **fields)))
 
 
-def test_run_is_answered_by_the_model_it_names(manager: Api, modelled: Server, scripted: ModelServer):
-    user = modelled.person()
+def test_run_is_answered_by_the_model_it_names(manager: Api, llm_product: Server, scripted_llm: ModelServer):
+    user = llm_product.person()
     fields = {"input_price": 2, "output_price": 10, "options": {"extra_body": {"seed": 7}}}
-    model = manager.post("/admin/models", served(scripted, "plain", **fields))
+    model = manager.post("/admin/models", scripted_draft(scripted_llm, "plain", **fields))
     thread_id = str(uuid4())
     events = run_on(user, "Hi #unauthorized", model["id"], thread_id=thread_id)
 
     assert text_of(events) == "Hello from the model."
-    asked = scripted.asked[-1]
+    asked = scripted_llm.run_requests[-1]
     assert (asked.body["temperature"], asked.body["max_tokens"]) == (0.7, 4096)
     assert (asked.body["model"], asked.body["seed"]) == ("plain", 7)
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -371,9 +373,9 @@ def test_run_is_answered_by_the_model_it_names(manager: Api, modelled: Server, s
     user.refused(InvalidRequest, "GET", "/models/usage?since=2020-01-01")
 
 
-def test_change_of_the_registry_acts_on_the_next_run(manager: Api, modelled: Server, scripted: ModelServer):
-    user = modelled.person()
-    model = manager.post("/admin/models", served(scripted, "plain", is_default=True))
+def test_change_of_the_registry_acts_on_the_next_run(manager: Api, llm_product: Server, scripted_llm: ModelServer):
+    user = llm_product.person()
+    model = manager.post("/admin/models", scripted_draft(scripted_llm, "plain", is_default=True))
     config = {"agent_type": "react", "model_id": model["id"]}
     session = user.post("/sessions", {"title": "", "config": config})
     assert text_of(run_on(user, "Hi #unauthorized")) == "Hello from the model."
@@ -386,13 +388,13 @@ def test_change_of_the_registry_acts_on_the_next_run(manager: Api, modelled: Ser
     details = user.refused(InvalidRunInput, "POST", "/agent/run", json=body)
     assert details["field"] == "session.config.model_id"
     assert text_of(run_on(user, "Hi #plain")) == "Hello from the model."
-    assert scripted.asked[-1].body["model"] == "by-question"
+    assert scripted_llm.run_requests[-1].body["model"] == "by-question"
 
 
-def test_session_on_a_registered_model_is_as_documented(manager: Api, modelled: Server, scripted: ModelServer):
+def test_session_on_a_registered_model_is_as_documented(manager: Api, llm_product: Server, scripted_llm: ModelServer):
     # Seed 002, sections 5.1, 5.2, 5.4 and 5.6: a model's id is a UUID there.
-    user = modelled.person()
-    model_id = manager.post("/admin/models", served(scripted, "plain"))["id"]
+    user = llm_product.person()
+    model_id = manager.post("/admin/models", scripted_draft(scripted_llm, "plain"))["id"]
     none: dict[str, list[str]] = {name: [] for name in ("knowledge_base_ids", "mcp_connection_ids", "skill_ids")}
     config = {"agent_type": "react", "model_id": model_id, **none}
     made = user.post("/sessions", {"title": "新对话", "config": config})
@@ -410,10 +412,10 @@ def test_session_on_a_registered_model_is_as_documented(manager: Api, modelled: 
     assert (changed["title"], changed["config"]) == ("新标题", config)
 
 
-def test_task_goes_on_with_the_model_it_began_with(manager: Api, modelled: Server, scripted: ModelServer):
-    user = modelled.person()
-    model = manager.post("/admin/models", served(scripted, "asks"))
-    other = manager.post("/admin/models", served(scripted, "plain"))
+def test_task_goes_on_with_the_model_it_began_with(manager: Api, llm_product: Server, scripted_llm: ModelServer):
+    user = llm_product.person()
+    model = manager.post("/admin/models", scripted_draft(scripted_llm, "asks"))
+    other = manager.post("/admin/models", scripted_draft(scripted_llm, "plain"))
     for taken in (False, True):
         thread_id = str(uuid4())
         first = run_on(user, "Search, please", model["id"], thread_id=thread_id)
@@ -428,7 +430,7 @@ def test_task_goes_on_with_the_model_it_began_with(manager: Api, modelled: Serve
             assert "taken away" in events[-1]["message"]
         else:
             assert types_of(events)[-1] == "RUN_FINISHED"
-            assert scripted.asked[-1].body["model"] == "asks"
+            assert scripted_llm.run_requests[-1].body["model"] == "asks"
     rows = {row["model_id"]: row for row in user.get("/models/usage")["items"]}
     # The tokens of the first run are in the second one's too, and count once.
     assert rows[model["id"]]["prompt_tokens"] == 11 * 3

@@ -11,28 +11,28 @@ from agents.agui.json_patch import apply_patch
 from tests.fixtures.http.client import Api
 from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.product.server import Server
-from tests.fixtures.runs.agent_runs import RUN, Library, Run, camel, library_for, run_body, text_of, verified_run
+from tests.fixtures.runs.agent_runs import RUN, GuideKb, Run, camel, make_guide_kb, run_body, text_of, verified_run
 
 
 @pytest.fixture
-def reader(modelled: Server, library_of: Callable[[Server], Library]) -> Api:
+def reader(llm_product: Server, guide_kb_of: Callable[[Server], GuideKb]) -> Api:
     """Somebody who asks the product with a language model."""
-    return library_of(modelled).owner
+    return guide_kb_of(llm_product).owner
 
 
 @pytest.fixture
-def guide(modelled: Server, library_of: Callable[[Server], Library]) -> str:
+def guide(llm_product: Server, guide_kb_of: Callable[[Server], GuideKb]) -> str:
     """A knowledge base of the reader's, English and Chinese."""
-    return library_of(modelled).kb_id
+    return guide_kb_of(llm_product).kb_id
 
 
 @pytest.fixture
-def offline(embedded: Server, library_of: Callable[[Server], Library]) -> Library:
+def offline(embedded: Server, guide_kb_of: Callable[[Server], GuideKb]) -> GuideKb:
     """Somebody who asks the product without a language model, and what they ask about."""
-    return library_of(embedded)
+    return guide_kb_of(embedded)
 
 
-def wishes(agent_type: str, kb_id: str) -> dict:
+def run_fields(agent_type: str, kb_id: str) -> dict:
     return {"forwarded_props": {"agent_type": agent_type, "knowledge_base_ids": [kb_id]}}
 
 
@@ -62,7 +62,7 @@ HAPPY = {
 def test_agent_type_answers_with_citations(reader: Api, guide: str, agent_type: str):
     script, steps = HAPPY[agent_type]
     question = f"Which port does the relay use, and how long are logs kept? #{script}"
-    events = verified_run(reader, question, **wishes(agent_type, guide))
+    events = verified_run(reader, question, **run_fields(agent_type, guide))
 
     assert set(steps_of(events)) == steps
     assert "7070" in text_of(events)
@@ -86,14 +86,14 @@ def test_agent_type_answers_with_citations(reader: Api, guide: str, agent_type: 
     ],
 )
 def test_agent_type_quotes_when_there_is_no_model(
-    offline: Library,
+    offline: GuideKb,
     agent_type: str,
     question: str,
     notice: str,
     quote: str,
     document: str,
 ):
-    events = verified_run(offline.owner, question, **wishes(agent_type, offline.kb_id))
+    events = verified_run(offline.owner, question, **run_fields(agent_type, offline.kb_id))
 
     assert text_of(events).startswith(notice)
     assert quote in text_of(events)
@@ -101,9 +101,9 @@ def test_agent_type_quotes_when_there_is_no_model(
 
 
 @pytest.mark.parametrize("agent_type", HAPPY)
-def test_agent_type_abstains_when_there_is_no_model(offline: Library, agent_type: str):
+def test_agent_type_abstains_when_there_is_no_model(offline: GuideKb, agent_type: str):
     question = "Who composed the Goldberg variations?"
-    events = verified_run(offline.owner, question, **wishes(agent_type, offline.kb_id))
+    events = verified_run(offline.owner, question, **run_fields(agent_type, offline.kb_id))
 
     assert "No language model is configured" in text_of(events)
     assert events[-1]["result"]["citations"] == []
@@ -119,11 +119,11 @@ SLOW = {
 
 
 @pytest.mark.parametrize("agent_type", SLOW)
-def test_agent_type_is_stopped_in_the_middle(reader: Api, guide: str, scripted: ModelServer, agent_type: str):
-    body = camel(run_body(f"Which port? #{SLOW[agent_type]}", **wishes(agent_type, guide)))
+def test_agent_type_is_stopped_in_the_middle(reader: Api, guide: str, scripted_llm: ModelServer, agent_type: str):
+    body = camel(run_body(f"Which port? #{SLOW[agent_type]}", **run_fields(agent_type, guide)))
     with Run(reader, body) as streaming:
         streaming.until("TOOL_CALL_RESULT")
-        assert scripted.waiting.wait(20)
+        assert scripted_llm.waiting.wait(20)
         started = time.monotonic()
         assert reader.post(f"{RUN}/{body['runId']}/stop")["stopped"] is True
         events = streaming.finish()
@@ -131,7 +131,7 @@ def test_agent_type_is_stopped_in_the_middle(reader: Api, guide: str, scripted: 
 
     assert took < 5
     assert events[-1]["outcome"] == {"type": "cancelled"}
-    assert scripted.hung_up.wait(10)
+    assert scripted_llm.hung_up.wait(10)
 
 
 CHINESE = {
@@ -146,7 +146,7 @@ CHINESE = {
 def test_chinese_question_is_answered(reader: Api, guide: str, agent_type: str):
     script, answer = CHINESE[agent_type]
     question = f"中继服务器监听哪个端口？ #{script}"
-    events = verified_run(reader, question, **wishes(agent_type, guide))
+    events = verified_run(reader, question, **run_fields(agent_type, guide))
 
     assert text_of(events) == answer
     assert cited_in(events)
@@ -162,7 +162,7 @@ FAILING = {
 @pytest.mark.parametrize("agent_type", FAILING)
 def test_failed_tools_do_not_end_the_run(reader: Api, guide: str, agent_type: str):
     question = f"Which port does the relay use? #{FAILING[agent_type]}"
-    events = verified_run(reader, question, **wishes(agent_type, guide))
+    events = verified_run(reader, question, **run_fields(agent_type, guide))
 
     results = [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
     assert results[0].startswith("There is no tool")
@@ -171,7 +171,7 @@ def test_failed_tools_do_not_end_the_run(reader: Api, guide: str, agent_type: st
 
 
 def test_react_that_loops_ends_with_what_it_has(reader: Api, guide: str):
-    events = verified_run(reader, "Which port? #react-loop", **wishes("react", guide))
+    events = verified_run(reader, "Which port? #react-loop", **run_fields("react", guide))
 
     assert "This answer is incomplete" in text_of(events)
     said = next(event for event in events if event["type"] == "TEXT_MESSAGE_END")
@@ -191,7 +191,7 @@ def test_react_that_loops_ends_with_what_it_has(reader: Api, guide: str):
 def test_plan_is_mended_and_changed(reader: Api, guide: str, script: str, source: str, steps: list[str]):
     # In front, because the rules take a question apart behind its question mark.
     question = f"#{script} Which port does the relay use, and how long are logs kept?"
-    events = verified_run(reader, question, **wishes("plan_execute", guide))
+    events = verified_run(reader, question, **run_fields("plan_execute", guide))
 
     assert steps_of(events) == [*steps, "check_citations"]
     state: JsonValue = None
@@ -206,7 +206,7 @@ def test_plan_is_mended_and_changed(reader: Api, guide: str, script: str, source
 
 
 def test_claim_without_a_source_is_marked(reader: Api, guide: str):
-    events = verified_run(reader, "Which port? #rag", **wishes("agentic_rag", guide))
+    events = verified_run(reader, "Which port? #rag", **run_fields("agentic_rag", guide))
 
     # The script says 8000, the guide 7070.
     claims = [{"text": "The port is 8000.", "reason": "not_in_source"}]
@@ -214,11 +214,11 @@ def test_claim_without_a_source_is_marked(reader: Api, guide: str):
     assert said["metadata"]["unsupported_claims"] == claims
 
 
-def test_reflections_are_kept_for_their_thread_alone(reader: Api, guide: str, modelled: Server):
+def test_reflections_are_kept_for_their_thread_alone(reader: Api, guide: str, llm_product: Server):
     def learned(asker: Api, kb_id: str, thread: str, agent_type: str = "reflexion") -> list[str]:
         question = "Which port is it, and how long are logs kept? #"
         question += "worker-reflexion" if agent_type == "worker" else "reflexion"
-        events = verified_run(asker, question, thread_id=thread, **wishes(agent_type, kb_id))
+        events = verified_run(asker, question, thread_id=thread, **run_fields(agent_type, kb_id))
         states = [event["snapshot"] for event in events if event["type"] == "STATE_SNAPSHOT"]
         return states[-1]["earlier_reflections"]
 
@@ -228,7 +228,7 @@ def test_reflections_are_kept_for_their_thread_alone(reader: Api, guide: str, mo
     assert learned(reader, guide, thread) == [lesson]
     assert learned(reader, guide, thread, "worker") == [lesson]
     assert learned(reader, guide, str(uuid4())) == []
-    other = library_for(modelled.person())
+    other = make_guide_kb(llm_product.person())
     assert learned(other.owner, other.kb_id, thread) == []
 
     reader.delete(f"/sessions/{thread}")

@@ -19,7 +19,7 @@ from tests.fixtures.runs.agent_runs import (
     MANUAL,
     AguiClient,
     ClientRun,
-    Library,
+    GuideKb,
     Run,
     camel,
     run_body,
@@ -31,30 +31,30 @@ LIBRARY = {"relay.md": GUIDE, "中继.md": MANUAL}
 
 
 @pytest.fixture
-def reader(modelled: Server, library_of: Callable[[Server], Library]) -> Api:
+def reader(llm_product: Server, guide_kb_of: Callable[[Server], GuideKb]) -> Api:
     """Somebody who asks the product with a language model."""
-    return library_of(modelled).owner
+    return guide_kb_of(llm_product).owner
 
 
 @pytest.fixture
-def guide(modelled: Server, library_of: Callable[[Server], Library]) -> str:
+def guide(llm_product: Server, guide_kb_of: Callable[[Server], GuideKb]) -> str:
     """A knowledge base of the reader's."""
-    return library_of(modelled).kb_id
+    return guide_kb_of(llm_product).kb_id
 
 
 @pytest.fixture
-def offline(embedded: Server, library_of: Callable[[Server], Library]) -> tuple[Api, str]:
+def offline(embedded: Server, guide_kb_of: Callable[[Server], GuideKb]) -> tuple[Api, str]:
     """Somebody who asks the product without a language model, and a knowledge base of theirs."""
-    library = library_of(embedded)
+    library = guide_kb_of(embedded)
     return library.owner, library.kb_id
 
 
-def asking(question: str, kb_id: str | None = None, **step: str) -> dict[str, Any]:
+def make_step(question: str, kb_id: str | None = None, **step: str) -> dict[str, Any]:
     props = {"agent_type": "agentic_rag", **({"knowledge_base_ids": [kb_id]} if kb_id else {})}
     return {"question": question, "props": props, **step}
 
 
-def finished(run: ClientRun) -> dict:
+def verified_end(run: ClientRun) -> dict:
     assert run.error is None
     verify(run.events)
     return run.events[-1]
@@ -71,9 +71,9 @@ def test_client_gets_quotes_when_there_is_no_model(
     agui_client: AguiClient, offline: tuple[Api, str], question: str, document: str, quote: str
 ):
     user, kb_id = offline
-    talk = agui_client.talk(user, asking(question, kb_id))
+    talk = agui_client.talk(user, make_step(question, kb_id))
 
-    finished(talk.runs[0])
+    verified_end(talk.runs[0])
     answer = talk.messages[-1]
     cited = answer["metadata"]["citations"]
     assert document in {citation["document_name"] for citation in cited}
@@ -85,11 +85,11 @@ def test_client_gets_quotes_when_there_is_no_model(
 @pytest.mark.parametrize("agent_type", sorted(STRATEGIES))
 def test_client_follows_every_agent_type(agui_client: AguiClient, offline: tuple[Api, str], agent_type: str):
     user, kb_id = offline
-    step = asking("Which port does the relay use; how long are logs kept?", kb_id)
+    step = make_step("Which port does the relay use; how long are logs kept?", kb_id)
     step["props"]["agent_type"] = agent_type
     talk = agui_client.talk(user, step)
 
-    last = finished(talk.runs[0])
+    last = verified_end(talk.runs[0])
     assert talk.state["citations"] == last["result"]["citations"] != []
     assert "port 7070" in talk.messages[-1]["content"]
     (shown,) = [message for message in talk.messages if message["role"] == "activity"]
@@ -108,11 +108,11 @@ SCRIPTS = {
 @pytest.mark.parametrize("agent_type", SCRIPTS)
 def test_client_follows_every_agent_type_of_a_model(agui_client: AguiClient, reader: Api, guide: str, agent_type: str):
     question = f"Which port is it, and how long are logs kept? #{SCRIPTS[agent_type]}"
-    step = asking(question, guide)
+    step = make_step(question, guide)
     step["props"]["agent_type"] = agent_type
     talk = agui_client.talk(reader, step)
 
-    last = finished(talk.runs[0])
+    last = verified_end(talk.runs[0])
     assert talk.state["citations"] == last["result"]["citations"] != []
     assert talk.messages[-1]["content"].startswith("The port is 7070 [1].")
     assert "reasoning" in {message["role"] for message in talk.messages}
@@ -120,9 +120,9 @@ def test_client_follows_every_agent_type_of_a_model(agui_client: AguiClient, rea
 
 def test_client_is_told_when_nothing_is_found(agui_client: AguiClient, offline: tuple[Api, str]):
     user, kb_id = offline
-    talk = agui_client.talk(user, asking("Who composed the Goldberg variations?", kb_id))
+    talk = agui_client.talk(user, make_step("Who composed the Goldberg variations?", kb_id))
 
-    last = finished(talk.runs[0])
+    last = verified_end(talk.runs[0])
     assert last["result"]["citations"] == talk.state["citations"] == []
     assert talk.messages[-1]["role"] == "assistant"
     assert "7070" not in talk.messages[-1]["content"]
@@ -131,18 +131,18 @@ def test_client_is_told_when_nothing_is_found(agui_client: AguiClient, offline: 
 def test_client_is_told_when_there_is_no_knowledge_base(agui_client: AguiClient, embedded: Server):
     newcomer = embedded.person()
     kb_id = newcomer.create_kb()
-    talk = agui_client.talk(newcomer, asking("Which port does it listen on?", kb_id))
+    talk = agui_client.talk(newcomer, make_step("Which port does it listen on?", kb_id))
 
-    finished(talk.runs[0])
+    verified_end(talk.runs[0])
     assert talk.messages[-1]["content"]
     assert "metadata" not in talk.messages[-1]
 
 
 def test_client_gets_an_answer_with_citations(agui_client: AguiClient, reader: Api, guide: str):
     thread_id = str(uuid4())
-    talk = agui_client.talk(reader, asking("Which port does the relay listen on? #rag", guide), threadId=thread_id)
+    talk = agui_client.talk(reader, make_step("Which port does the relay listen on? #rag", guide), threadId=thread_id)
 
-    last = finished(talk.runs[0])
+    last = verified_end(talk.runs[0])
     assert (last["type"], last["threadId"]) == ("RUN_FINISHED", thread_id)
     assert last.get("outcome") is None
     answer = talk.messages[-1]
@@ -157,9 +157,9 @@ def test_client_gets_an_answer_with_citations(agui_client: AguiClient, reader: A
 
 
 def test_client_shows_reasoning_and_tool_calls(agui_client: AguiClient, reader: Api, guide: str):
-    talk = agui_client.talk(reader, asking("What do you think? #rag-reasoning", guide))
+    talk = agui_client.talk(reader, make_step("What do you think? #rag-reasoning", guide))
 
-    finished(talk.runs[0])
+    verified_end(talk.runs[0])
     roles = [message["role"] for message in talk.messages]
     assert roles == ["user", "activity", "reasoning", "assistant", "tool", "tool", "assistant"]
     assert talk.messages[2]["content"] == "First thoughts."
@@ -172,19 +172,19 @@ def test_client_shows_reasoning_and_tool_calls(agui_client: AguiClient, reader: 
 
 
 def test_client_sends_its_history_back_in_the_next_run(
-    agui_client: AguiClient, reader: Api, guide: str, scripted: ModelServer
+    agui_client: AguiClient, reader: Api, guide: str, scripted_llm: ModelServer
 ):
     talk = agui_client.talk(
         reader,
-        asking("Which port is it? #rag-reasoning", guide),
-        asking("And since when? #rag", guide),
+        make_step("Which port is it? #rag-reasoning", guide),
+        make_step("And since when? #rag", guide),
     )
 
     for run in talk.runs:
-        finished(run)
+        verified_end(run)
     roles = [m["role"] for m in talk.messages]
     assert roles.count("user") == 2
-    asked = next(r for r in scripted.requests if "And since when?" in r.messages[-1]["content"])
+    asked = next(r for r in scripted_llm.requests if "And since when?" in r.messages[-1]["content"])
     assert [m["role"] for m in asked.messages] == [
         "system",
         "user",
@@ -196,43 +196,43 @@ def test_client_sends_its_history_back_in_the_next_run(
     assert stored["message_count"] == 5
 
 
-def test_client_stops_a_slow_model(agui_client: AguiClient, reader: Api, guide: str, scripted: ModelServer):
-    talk = agui_client.talk(reader, asking("Which port? #rag-slow", guide, stopAt="TEXT_MESSAGE_CONTENT"))
+def test_client_stops_a_slow_model(agui_client: AguiClient, reader: Api, guide: str, scripted_llm: ModelServer):
+    talk = agui_client.talk(reader, make_step("Which port? #rag-slow", guide, stopAt="TEXT_MESSAGE_CONTENT"))
 
     run = talk.runs[0]
     assert run.stopped is not None
     assert run.stopped["body"]["data"] == {"run_id": run.events[0]["runId"], "stopped": True}
     assert run.stopped["ms"] < 10_000
-    assert finished(run)["outcome"] == {"type": "cancelled"}
+    assert verified_end(run)["outcome"] == {"type": "cancelled"}
     assert talk.messages[-1]["content"] == "The port"
     assert talk.messages[-1]["metadata"]["stopped"] is True
-    assert scripted.hung_up.wait(5)
+    assert scripted_llm.hung_up.wait(5)
 
 
 def test_client_is_told_safely_when_the_model_fails(agui_client: AguiClient, reader: Api, guide: str):
     talk = agui_client.talk(
         reader,
-        asking("Which port? #unauthorized", guide),
-        asking("Which port then? #rag-drop", guide),
-        asking("And now? #rag", guide),
+        make_step("Which port? #unauthorized", guide),
+        make_step("Which port then? #rag-drop", guide),
+        make_step("And now? #rag", guide),
     )
 
     refused, broken, fine = talk.runs
-    assert finished(refused)["type"] == finished(broken)["type"] == "RUN_ERROR"
+    assert verified_end(refused)["type"] == verified_end(broken)["type"] == "RUN_ERROR"
     assert refused.events[-1]["code"] == "LLM_ERROR"
     reason = ModelFault.KEY_REFUSED.en.format(status=401)
     assert refused.events[-1]["message"] == f"The language model failed: {reason}"
     assert UPSTREAM_SECRET not in str(talk)
     assert text_of(broken.events) == "The port"
-    assert finished(fine)["type"] == "RUN_FINISHED"
+    assert verified_end(fine)["type"] == "RUN_FINISHED"
 
 
-def test_client_is_refused_when_the_thread_is_busy(agui_client: AguiClient, reader: Api, scripted: ModelServer):
+def test_client_is_refused_when_the_thread_is_busy(agui_client: AguiClient, reader: Api, scripted_llm: ModelServer):
     body = camel(run_body("Say hello #slow"))
     with Run(reader, body) as busy:
         busy.until("TEXT_MESSAGE_CONTENT")
-        talk = agui_client.talk(reader, asking("Me too #plain"), threadId=body["threadId"])
-        scripted.release.set()
+        talk = agui_client.talk(reader, make_step("Me too #plain"), threadId=body["threadId"])
+        scripted_llm.release.set()
         assert text_of(busy.finish()) == "Hello"
 
     error = talk.runs[0].error
@@ -241,10 +241,10 @@ def test_client_is_refused_when_the_thread_is_busy(agui_client: AguiClient, read
     assert talk.runs[0].events == []
 
 
-def test_client_is_refused_before_the_run_starts(agui_client: AguiClient, modelled: Server, reader: Api):
-    stranger = agui_client.talk(modelled.api(), asking("Hello #plain")).runs[0]
+def test_client_is_refused_before_the_run_starts(agui_client: AguiClient, llm_product: Server, reader: Api):
+    stranger = agui_client.talk(llm_product.api(), make_step("Hello #plain")).runs[0]
     unknown_type = agui_client.talk(reader, {"question": "Hello #plain", "props": {"agent_type": "telepathy"}}).runs[0]
-    unknown_kb = agui_client.talk(reader, asking("Hello #plain", str(uuid4()))).runs[0]
+    unknown_kb = agui_client.talk(reader, make_step("Hello #plain", str(uuid4()))).runs[0]
 
     errors = [run.error or {} for run in (stranger, unknown_type, unknown_kb)]
     assert [e["status"] for e in errors] == [401, 400, 404]
@@ -252,12 +252,12 @@ def test_client_is_refused_before_the_run_starts(agui_client: AguiClient, modell
     assert all(run.events == [] for run in (stranger, unknown_type, unknown_kb))
 
 
-def test_run_goes_on_when_the_client_goes_away(agui_client: AguiClient, reader: Api, scripted: ModelServer):
+def test_run_goes_on_when_the_client_goes_away(agui_client: AguiClient, reader: Api, scripted_llm: ModelServer):
     thread_id = str(uuid4())
-    talk = agui_client.talk(reader, asking("Say hello #slow", abortAt="TEXT_MESSAGE_CONTENT"), threadId=thread_id)
+    talk = agui_client.talk(reader, make_step("Say hello #slow", abortAt="TEXT_MESSAGE_CONTENT"), threadId=thread_id)
     assert types_of(talk.runs[0].events)[-1] == "RUN_ERROR", "the client's own mark of its abort"
-    assert not scripted.hung_up.is_set()
-    scripted.release.set()
+    assert not scripted_llm.hung_up.is_set()
+    scripted_llm.release.set()
 
     def answer() -> str | None:
         messages = reader.get(f"/sessions/{thread_id}/messages")["items"]
@@ -278,7 +278,7 @@ def test_client_answers_an_interrupt_and_the_run_goes_on(agui_client: AguiClient
     talk = agui_client.talk(user, ask, {"resume": {"input": "a@example.com"}})
 
     first, second = talk.runs
-    (interrupt,) = finished(first)["outcome"]["interrupts"]
+    (interrupt,) = verified_end(first)["outcome"]["interrupts"]
     assert interrupt["message"] == "Which address?"
     assert second.error is None
     assert "outcome" not in second.events[-1]
@@ -337,25 +337,25 @@ def test_client_makes_the_calls_of_its_own_tools(agui_client: AguiClient, user: 
     talk = agui_client.talk(user, ask, {"answer": "In Ulm.", "tools": [place]})
 
     first, second = talk.runs
-    (pending,) = finished(first)["outcome"]["pendingToolCallIds"]
+    (pending,) = verified_end(first)["outcome"]["pendingToolCallIds"]
     assert second.error is None
     results = [e for e in second.events if e["type"] == "TOOL_CALL_RESULT"]
     assert [(e["toolCallId"], e["content"]) for e in results] == [(pending, "In Ulm.")]
     assert "In Ulm." in talk.messages[-1]["content"]
 
 
-def test_client_joins_a_run_that_is_under_way(agui_client: AguiClient, reader: Api, scripted: ModelServer):
+def test_client_joins_a_run_that_is_under_way(agui_client: AguiClient, reader: Api, scripted_llm: ModelServer):
     thread = str(uuid4())
     ask = {"id": "q", "role": "user", "content": "Hello #slow"}
     body = {"threadId": thread, "runId": str(uuid4()), "messages": [ask]}
     connect = str(reader.http.base_url.join("/agent/connect"))
     with Run(reader, body) as live:
         live.until("TEXT_MESSAGE_CONTENT")
-        threading.Timer(3, scripted.release.set).start()
+        threading.Timer(3, scripted_llm.release.set).start()
         talk = agui_client.talk(reader, {"connect": connect}, threadId=thread)
         live.finish()
 
-    finished(talk.runs[0])
+    verified_end(talk.runs[0])
     shown = talk.messages.pop(1)
     # Joined in the middle, and patched from there on.
     assert (shown["activityType"], shown["content"]["status"]) == ("agentex:progress", "done")

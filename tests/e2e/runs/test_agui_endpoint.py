@@ -37,9 +37,9 @@ def caller(embedded: Server, registered: dict[str, Api]) -> Api:
 
 
 @pytest.fixture
-def reader(modelled: Server, registered: dict[str, Api]) -> Api:
+def reader(llm_product: Server, registered: dict[str, Api]) -> Api:
     if "rows with a model" not in registered:
-        registered["rows with a model"] = modelled.person()
+        registered["rows with a model"] = llm_product.person()
     return registered["rows with a model"]
 
 

@@ -14,7 +14,7 @@ from core.errors.requests import InvalidCursor
 from tests.fixtures.http.client import Api, eventually
 from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.product.server import Server, one_shape
-from tests.fixtures.runs.agent_runs import GUIDE, Library
+from tests.fixtures.runs.agent_runs import GUIDE, GuideKb
 from tests.fixtures.runs.async_runs import RUNS, Follower, answer_of, check_keys, frames_of, read, run, run_input, start
 
 QUESTION = "Which port does the relay server listen on?"
@@ -40,27 +40,27 @@ def thread_with(api: Api, *documents: tuple[str, str], **config: object) -> str:
 
 
 @pytest.fixture
-def library(server: Server, library_of: Callable[[Server], Library]) -> Library:
+def library(server: Server, guide_kb_of: Callable[[Server], GuideKb]) -> GuideKb:
     """The English and the Chinese document, indexed once for all who only ask."""
-    return library_of(server)
+    return guide_kb_of(server)
 
 
 @pytest.fixture
-def user(library: Library) -> Api:
+def user(library: GuideKb) -> Api:
     """Who has these documents; their threads are each test's own."""
     return library.owner
 
 
 @pytest.fixture
-def thread(user: Api, library: Library) -> str:
+def thread(user: Api, library: GuideKb) -> str:
     """A session over these documents."""
     config = {"knowledge_base_ids": [library.kb_id]}
     return user.post("/sessions", {"title": "t", "config": config})["id"]
 
 
 @pytest.fixture
-def reader(modelled: Server) -> Api:
-    return modelled.person()
+def reader(llm_product: Server) -> Api:
+    return llm_product.person()
 
 
 def worker(question: str, thread_id: str, **fields: object) -> dict:
@@ -277,15 +277,15 @@ def test_thread_on_which_nothing_ran_has_no_stream(user: Api, thread: str):
     user.refused(RunNotFound, "GET", f"{RUNS}/{thread}/events")
 
 
-def test_run_goes_on_without_a_reader_and_is_read_live(reader: Api, scripted: ModelServer):
+def test_run_goes_on_without_a_reader_and_is_read_live(reader: Api, scripted_llm: ModelServer):
     thread_id = thread_with(reader, ("relay.md", GUIDE))
     body = worker("#worker-slow", thread_id)
     start(reader, body)
-    assert scripted.waiting.wait(30)
+    assert scripted_llm.waiting.wait(30)
 
     with Follower(reader, thread_id) as one:
         seen = one.until("TOOL_CALL_RESULT")
-        scripted.release.set()
+        scripted_llm.release.set()
         assert one.until("RUN_FINISHED").id
     assert types_of([json.loads(frame.data) for frame in one.frames])[-1] == "RUN_FINISHED"
     rest = read(reader, thread_id, headers={"Last-Event-ID": seen.id})
@@ -293,11 +293,11 @@ def test_run_goes_on_without_a_reader_and_is_read_live(reader: Api, scripted: Mo
     assert [frame.event for frame in rest] == [json.loads(f.data) for f in one.frames[place:]]
 
 
-def test_stopped_run_ends_with_what_it_had_said(reader: Api, scripted: ModelServer):
+def test_stopped_run_ends_with_what_it_had_said(reader: Api, scripted_llm: ModelServer):
     thread_id = thread_with(reader, ("relay.md", GUIDE))
     body = worker("#worker-slow", thread_id)
     start(reader, body)
-    assert scripted.waiting.wait(30)
+    assert scripted_llm.waiting.wait(30)
     reader.post(f"/agent/run/{body['runId']}/stop")
     events = [frame.event for frame in read(reader, thread_id)]
 
@@ -308,16 +308,16 @@ def test_stopped_run_ends_with_what_it_had_said(reader: Api, scripted: ModelServ
     assert answer["ui_schema"]["status"] == "warning"
 
 
-def test_runs_of_a_busy_thread_and_used_ids_are_refused(reader: Api, scripted: ModelServer):
+def test_runs_of_a_busy_thread_and_used_ids_are_refused(reader: Api, scripted_llm: ModelServer):
     thread_id = thread_with(reader, ("relay.md", GUIDE))
     body = worker("#worker-slow", thread_id)
     start(reader, body)
-    assert scripted.waiting.wait(30)
+    assert scripted_llm.waiting.wait(30)
 
     reader.refused(ThreadBusy, "POST", RUNS, json=worker("hello", thread_id))
     again = {**run_input(), "runId": body["runId"]}
     reader.refused(RunIdTaken, "POST", RUNS, json=again)
-    scripted.release.set()
+    scripted_llm.release.set()
     read(reader, thread_id)
 
 

@@ -36,13 +36,13 @@ def history(api: Api, **params: str) -> dict:
     return answer.json()
 
 
-def asked(api: Api, question: str, **fields: object) -> str:
+def ask_in_thread(api: Api, question: str, **fields: object) -> str:
     body = run_input(question, **fields)
     run(api, body)
     return body["threadId"]
 
 
-def date_back(server: Server, api: Api, thread_id: str, *moments: str) -> None:
+def backdate(server: Server, api: Api, thread_id: str, *moments: str) -> None:
     """Move the first messages of a thread to these moments."""
     rows = server.sql(
         "SELECT m.id FROM chat_message m JOIN chat_session s ON s.id = m.session_id "
@@ -62,7 +62,7 @@ def seqs(snapshot: dict) -> list[int]:
 
 
 def test_history_has_the_documented_shape(user: Api):
-    thread_id = asked(user, "hello")
+    thread_id = ask_in_thread(user, "hello")
     told = history(user, threadId=thread_id)
 
     conforms(told, SNAPSHOT)
@@ -88,8 +88,8 @@ def test_card_of_the_history_is_that_of_the_stream(user: Api):
         assert last["ui_schema"] == streamed["ui_schema"]
 
 
-def test_card_of_a_failed_run_is_that_of_the_stream(modelled: Server):
-    person = modelled.person()
+def test_card_of_a_failed_run_is_that_of_the_stream(llm_product: Server):
+    person = llm_product.person()
     body = run_input("#plain-then-nothing", forwardedProps={"agent_type": "react"})
     body["messages"][0]["content"] = "#drop"
     streamed = answer_of(run(person, body))
@@ -100,8 +100,8 @@ def test_card_of_a_failed_run_is_that_of_the_stream(modelled: Server):
 
 
 def test_newest_thread_is_shown_when_none_is_named(user: Api):
-    asked(user, "hello")
-    newest = asked(user, "hello again")
+    ask_in_thread(user, "hello")
+    newest = ask_in_thread(user, "hello again")
     user.post("/sessions", {"title": "empty, though newer"})
 
     assert history(user)["threadId"] == newest
@@ -120,10 +120,10 @@ def test_history_of_somebody_without_threads_is_empty(user: Api):
 
 
 def test_days_are_told_one_by_one(server: Server, user: Api):
-    thread_id = asked(user, "one")
+    thread_id = ask_in_thread(user, "one")
     for question in ("two", "three"):
-        asked(user, question, threadId=thread_id)
-    date_back(server, user, thread_id,
+        ask_in_thread(user, question, threadId=thread_id)
+    backdate(server, user, thread_id,
               "2026-03-14T23:59:59.999999+00:00", "2026-03-15T00:00:00+00:00",
               "2026-03-15T10:00:00+00:00", "2026-03-15T23:59:59+00:00")  # fmt: skip
 
@@ -143,9 +143,9 @@ def test_days_are_told_one_by_one(server: Server, user: Api):
 
 
 def test_days_are_those_of_the_accounts_time_zone(server: Server, user: Api):
-    thread_id = asked(user, "one")
-    asked(user, "two", threadId=thread_id)
-    date_back(server, user, thread_id,
+    thread_id = ask_in_thread(user, "one")
+    ask_in_thread(user, "two", threadId=thread_id)
+    backdate(server, user, thread_id,
               "2026-03-15T15:59:59+00:00", "2026-03-15T16:00:00+00:00")  # fmt: skip
 
     def day_of(before: str) -> tuple[str, list[int]]:
@@ -160,7 +160,7 @@ def test_days_are_those_of_the_accounts_time_zone(server: Server, user: Api):
 
 @pytest.mark.parametrize("before", ["0001-01-01", "1970-01-01", "9999-12-31"])
 def test_any_date_can_be_asked_for(user: Api, before: str):
-    asked(user, "hello")
+    ask_in_thread(user, "hello")
     assert bool(history(user, before=before)["messages"]) is (before == "9999-12-31")
 
 
@@ -173,13 +173,13 @@ def test_date_that_is_none_is_refused(user: Api, before: str):
 
 
 def test_thread_of_somebody_else_is_not_found(user: Api, other: Api):
-    thread_id = asked(user, "hello")
+    thread_id = ask_in_thread(user, "hello")
 
     other.refused(SessionNotFound, "GET", HISTORY, params={"threadId": thread_id})
     user.refused(SessionNotFound, "GET", HISTORY, params={"threadId": str(uuid4())})
 
 
 def test_moments_are_now(user: Api):
-    asked(user, "hello")
+    ask_in_thread(user, "hello")
     at = datetime.fromisoformat(history(user)["messages"][0]["timestamp"])
     assert abs(datetime.now(UTC) - at) < timedelta(minutes=5)

@@ -37,7 +37,7 @@ def caller(embedded: Server, registered: dict[str, Api]) -> Api:
     return registered["async"]
 
 
-def refused(api: Api, body: Any, message: str) -> dict[str, Any]:
+def check_refused(api: Api, body: Any, message: str) -> dict[str, Any]:
     """The details of a body that must be refused with this message, leaving nothing behind."""
     before = api.get("/sessions")["total"]
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -52,7 +52,7 @@ def refused(api: Api, body: Any, message: str) -> dict[str, Any]:
     return told["details"]
 
 
-def asking(content: Any, **fields: Any) -> dict[str, Any]:
+def input_with_content(content: Any, **fields: Any) -> dict[str, Any]:
     return run_input(messages=[{"id": "m", "role": "user", "content": content}], **fields)
 
 
@@ -87,7 +87,7 @@ def test_payload_of_256_kb_at_most(caller: Api):
     answer = caller.request("POST", RUNS, content=padded(LIMIT), headers=JSON)
     assert answer.status_code == httpx.codes.ACCEPTED
     for size in (LIMIT + 1, 4 * 2**20 + 1):
-        assert refused(caller, b"{" * size, message)["max_bytes"] == LIMIT
+        assert check_refused(caller, b"{" * size, message)["max_bytes"] == LIMIT
 
 
 def test_payload_without_a_declared_length_is_counted(caller: Api):
@@ -105,12 +105,12 @@ def test_payload_without_a_declared_length_is_counted(caller: Api):
      str(uuid4()) + "\n", "550e8400-e29b-41d4-a716-44665544000g"],
 )  # fmt: skip
 def test_thread_id_must_be_a_uuid(caller: Api, thread_id: Any):
-    refused(caller, run_input(threadId=thread_id), "threadId must be a valid UUID")
+    check_refused(caller, run_input(threadId=thread_id), "threadId must be a valid UUID")
 
 
 def test_run_id_of_128_characters_at_most(caller: Api):
     start(caller, run_input(runId="é" * 64 + uuid4().hex * 2))
-    refused(caller, run_input(runId="x" * 129), "runId exceeds length limit")
+    check_refused(caller, run_input(runId="x" * 129), "runId exceeds length limit")
 
 
 def test_messages_of_200_at_most(caller: Api):
@@ -119,15 +119,15 @@ def test_messages_of_200_at_most(caller: Api):
     start(caller, {**body, "messages": body["messages"] + extra[:199]})
     again = run_input()
     again["messages"] += extra
-    refused(caller, again, "RunAgentInput.messages exceeds limit")
+    check_refused(caller, again, "RunAgentInput.messages exceeds limit")
 
 
 def test_user_text_of_10000_characters_at_most(caller: Api):
     message = "RunAgentInput user message text exceeds limit"
-    start(caller, asking("é" * 10_000))
-    refused(caller, asking("x" * 10_001), message)
+    start(caller, input_with_content("é" * 10_000))
+    check_refused(caller, input_with_content("x" * 10_001), message)
     blocks = [{"type": "text", "text": "x" * 5000}] * 3
-    refused(caller, asking(blocks), message)
+    check_refused(caller, input_with_content(blocks), message)
 
 
 @pytest.mark.parametrize(
@@ -136,13 +136,13 @@ def test_user_text_of_10000_characters_at_most(caller: Api):
      {"agent_type": "worker", "knowledge_base_ids": []}, {"agent_type": "worker", "agentType": "x"}],
 )  # fmt: skip
 def test_agent_type_is_required(caller: Api, given: Any):
-    refused(caller, run_input(forwardedProps=given), "invalid RunAgentInput.forwardedProps")
+    check_refused(caller, run_input(forwardedProps=given), "invalid RunAgentInput.forwardedProps")
 
 
 def test_forwarded_props_left_out_are_refused(caller: Api):
     body = run_input()
     del body["forwardedProps"]
-    refused(caller, body, "invalid RunAgentInput.forwardedProps")
+    check_refused(caller, body, "invalid RunAgentInput.forwardedProps")
 
 
 @pytest.mark.parametrize("count", [0, 2, 3])
@@ -150,46 +150,48 @@ def test_messages_hold_exactly_one_user_message(caller: Api, count: int):
     messages = [{"id": f"m{n}", "role": "user", "content": "x"} for n in range(count)]
     messages.append({"id": "a", "role": "assistant", "content": "x"})
     message = "RunAgentInput.messages must contain exactly one user message"
-    assert refused(caller, run_input(messages=messages), message)["user_messages"] == count
+    assert check_refused(caller, run_input(messages=messages), message)["user_messages"] == count
 
 
 @pytest.mark.parametrize("messages", [[], None])
 def test_messages_that_are_none_hold_no_user_message(caller: Api, messages: Any):
     message = "RunAgentInput.messages must contain exactly one user message"
-    refused(caller, run_input(messages=messages), message)
+    check_refused(caller, run_input(messages=messages), message)
 
 
 def test_user_message_comes_first(caller: Api):
     body = run_input()
     body["messages"].insert(0, {"id": "s", "role": "system", "content": "Be brief."})
-    refused(caller, body, "RunAgentInput.messages[0].role must be user")
+    check_refused(caller, body, "RunAgentInput.messages[0].role must be user")
 
 
 @pytest.mark.parametrize("mime_type", ["application/pdf", "", None, 7, "image", "image/", "xmage/png"])
 def test_binary_is_an_image(caller: Api, mime_type: Any):
-    refused(caller, asking([{**IMAGE, "mimeType": mime_type}]), "binary content requires image mimeType")
+    check_refused(
+        caller, input_with_content([{**IMAGE, "mimeType": mime_type}]), "binary content requires image mimeType"
+    )
 
 
 @pytest.mark.parametrize("url", [None, "", 7])
 def test_binary_has_a_url(caller: Api, url: Any):
-    refused(caller, asking([{**IMAGE, "url": url}]), "binary content requires url")
+    check_refused(caller, input_with_content([{**IMAGE, "url": url}]), "binary content requires url")
 
 
 @pytest.mark.parametrize("image", [{**IMAGE, "data": "aGk="}, {**IMAGE, "url": None, "data": "aGk="}])
 def test_binary_has_no_data(caller: Api, image: dict):
-    refused(caller, asking([image]), "binary content data is not allowed")
+    check_refused(caller, input_with_content([image]), "binary content data is not allowed")
 
 
 def test_message_has_3_attachments_at_most(caller: Api):
     blocks = [{"type": "text", "text": "what is this?"}, *[IMAGE] * 4]
-    assert refused(caller, asking(blocks), "Too many attachments")["max_attachments"] == 3
+    assert check_refused(caller, input_with_content(blocks), "Too many attachments")["max_attachments"] == 3
 
 
 def test_url_that_this_server_did_not_sign_for_the_caller_is_refused(embedded: Server, caller: Api):
     theirs = attach(embedded.person())
     forged = attach(caller)[:-4] + "0000"
     for url in (URL, theirs, forged, "/etc/passwd", "file:///etc/passwd"):
-        refused(caller, asking([{**IMAGE, "url": url}]), "binary content requires url")
+        check_refused(caller, input_with_content([{**IMAGE, "url": url}]), "binary content requires url")
 
 
 # --- constraints in the text -----------------------------------------------------------------
@@ -197,32 +199,32 @@ def test_url_that_this_server_did_not_sign_for_the_caller_is_refused(embedded: S
 
 @pytest.mark.parametrize("agent_type", ["telepathy", "memory", "Worker"])
 def test_agent_type_must_be_registered_and_not_internal(caller: Api, agent_type: str):
-    details = refused(caller, props(agent_type=agent_type), "invalid RunAgentInput.forwardedProps")
+    details = check_refused(caller, props(agent_type=agent_type), "invalid RunAgentInput.forwardedProps")
     assert (details["agent_type"], details["known"]) == (agent_type, sorted(STRATEGIES))
 
 
 def test_further_field_of_forwarded_props_is_named(caller: Api):
     given = {"agent_type": "worker", "client_time": TIME, "model_id": "default"}
-    details = refused(caller, props(**given), "invalid RunAgentInput.forwardedProps")
+    details = check_refused(caller, props(**given), "invalid RunAgentInput.forwardedProps")
     assert details["field"] == "forwardedProps.model_id"
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", None, 7, "../etc/passwd", "UTC+8"])
 def test_device_timezone_is_an_iana_name(caller: Api, zone: Any):
     given = {**TIME, "device_timezone": zone}
-    refused(caller, props(agent_type="worker", client_time=given), "invalid client_time.device_timezone")
+    check_refused(caller, props(agent_type="worker", client_time=given), "invalid client_time.device_timezone")
 
 
 @pytest.mark.parametrize("now", ["2026-03-16T09:12:33", "yesterday", "", None, 7, "2026-13-16T09:12:33Z"])
 def test_client_now_iso_is_rfc_3339_with_an_offset(caller: Api, now: Any):
     given = {**TIME, "client_now_iso": now}
-    refused(caller, props(agent_type="worker", client_time=given), "invalid client_time.client_now_iso")
+    check_refused(caller, props(agent_type="worker", client_time=given), "invalid client_time.client_now_iso")
 
 
 @pytest.mark.parametrize("epoch", [1.5, "1773658353000", None, True])
 def test_client_epoch_ms_is_a_whole_number(caller: Api, epoch: Any):
     given = {**TIME, "client_epoch_ms": epoch}
-    refused(caller, props(agent_type="worker", client_time=given), "invalid client_time.client_epoch_ms")
+    check_refused(caller, props(agent_type="worker", client_time=given), "invalid client_time.client_epoch_ms")
 
 
 # --- what the document allows ----------------------------------------------------------------
@@ -238,7 +240,7 @@ GET_WEATHER = {
 }
 ALLOWED: dict[str, Callable[[], dict[str, Any]]] = {
     "text": lambda: run_input("帮我查一下北京今天的天气"),
-    "blocks of text": lambda: asking([{"type": "text", "text": "北京"}, {"type": "text", "text": "?"}]),
+    "blocks of text": lambda: input_with_content([{"type": "text", "text": "北京"}, {"type": "text", "text": "?"}]),
     "tools": lambda: run_input(tools=[GET_WEATHER]),
     "client time": lambda: props(agent_type="worker", client_time=TIME),
     "no client time": lambda: props(agent_type="worker", client_time=None),
@@ -276,7 +278,7 @@ def test_image_of_the_caller_is_kept_with_its_message(caller: Api, text: str):
     blocks = [{"type": "text", "text": text}] if text else []
     whole = str(caller.http.base_url).rstrip("/") + url
     for given in (url, whole):
-        body = asking([*blocks, {**IMAGE, "url": given, "filename": "red.png"}])
+        body = input_with_content([*blocks, {**IMAGE, "url": given, "filename": "red.png"}])
         start(caller, body)
         shown = caller.request("GET", HISTORY, params={"threadId": body["threadId"]}).json()
         message = shown["messages"][0]
@@ -294,7 +296,7 @@ def test_snake_case_is_read_too(caller: Api):
     told = start(caller, {names.get(name, name): value for name, value in body.items()})
     assert (told["threadId"], told["runId"]) == (body["threadId"], body["runId"])
     snake_image = {"type": "binary", "mime_type": "text/plain", "url": URL}
-    refused(caller, asking([snake_image]), "binary content requires image mimeType")
+    check_refused(caller, input_with_content([snake_image]), "binary content requires image mimeType")
 
 
 # --- what the table has no row for -----------------------------------------------------------
@@ -330,7 +332,7 @@ def test_fault_without_a_row_names_its_field(caller: Api, name: str):
     fields, field = MALFORMED[name]
     body = {**run_input(), **fields} if isinstance(fields, dict) else fields
     message = f"invalid RunAgentInput.{field}" if field else "invalid RunAgentInput"
-    refused(caller, body, message)
+    check_refused(caller, body, message)
 
 
 def test_body_that_is_no_json_is_40002(caller: Api):

@@ -30,7 +30,7 @@ def send(api: Api, method: str, path: str, accept: str, **given: Any) -> httpx.R
     return api.http.request(method, path, headers=headers, **given)
 
 
-def logged(api: Api, run_id: str) -> list[dict[str, Any]]:
+def read_json_log(api: Api, run_id: str) -> list[dict[str, Any]]:
     return events_of(read_log(api, run_id))
 
 
@@ -52,14 +52,14 @@ def test_run_is_answered_in_the_form_that_was_asked_for(caller: Api, path: str, 
 
     assert (answer.status_code, answer.headers["content-type"]) == (200, media_type)
     assert answer.headers["vary"] == "Accept"
-    assert answer.content == b"".join(map(encode, logged(caller, body["runId"])))
+    assert answer.content == b"".join(map(encode, read_json_log(caller, body["runId"])))
 
 
 def test_snake_case_body_gets_the_same_messages(caller: Api):
     body = run_body("hello")
     answer = send(caller, "POST", f"/api/v1{RUN}", OCTETS, json=body)
 
-    assert answer.content == b"".join(map(encode, logged(caller, body["run_id"])))
+    assert answer.content == b"".join(map(encode, read_json_log(caller, body["run_id"])))
 
 
 @BINARY
@@ -118,7 +118,7 @@ def test_stock_client_reads_a_conversation_in_protobuf(agui_client: AguiClient, 
     asked, answered, called, done = (run.events for run in talk.runs)
     assert [run.error for run in talk.runs] == [None] * 4
     for events in (asked, answered, called, done):
-        assert events == logged(caller, events[0]["runId"])
+        assert events == read_json_log(caller, events[0]["runId"])
     verify([*asked, *answered, *called, *done], thread_id=thread)
     assert asked[-1]["outcome"]["interrupts"][0]["message"] == "Where?"
     assert called[-1]["outcome"]["type"] == "success"

@@ -38,9 +38,9 @@ stops = st.none() | st.integers(0, 3)
 
 
 @pytest.fixture(scope="module")
-def reader(_modelled: Server) -> Api:
+def reader(_llm_product: Server) -> Api:
     """Somebody who asks the product with a language model."""
-    return _modelled.person()
+    return _llm_product.person()
 
 
 class Reader:

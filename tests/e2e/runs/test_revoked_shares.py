@@ -21,9 +21,9 @@ def share(owner: Api, kb_id: str, *people: Api) -> None:
 @pytest.mark.parametrize("has_own", [False, True])
 @pytest.mark.parametrize("script", ["searches-after-a-while", "reads-after-a-while"])
 def test_share_that_is_taken_back_ends_in_runs_under_way(
-    modelled: Server, scripted: ModelServer, script: str, has_own: bool
+    llm_product: Server, scripted_llm: ModelServer, script: str, has_own: bool
 ):
-    owner, reader = modelled.person(), modelled.person()
+    owner, reader = llm_product.person(), llm_product.person()
     kb_id = owner.create_kb()
     owner.ingest(kb_id, "zebra.md", ZEBRA)
     share(owner, kb_id, reader)
@@ -34,9 +34,9 @@ def test_share_that_is_taken_back_ends_in_runs_under_way(
     props = {"agent_type": "react", "knowledge_base_ids": ids}
     with ThreadPoolExecutor() as pool:
         running = pool.submit(ask, reader, f"Go on #{script}", forwarded_props=props)
-        assert scripted.waiting.wait(30)
+        assert scripted_llm.waiting.wait(30)
         share(owner, kb_id)
-        scripted.release.set()
+        scripted_llm.release.set()
         said = text_of(running.result(60))
     assert "The tool said: " in said
     assert "noon" not in said
@@ -44,12 +44,12 @@ def test_share_that_is_taken_back_ends_in_runs_under_way(
         assert ("night" in said) is has_own
 
 
-def test_run_finds_and_reads_what_stays_shared(modelled: Server, scripted: ModelServer):
-    owner, reader = modelled.person(), modelled.person()
+def test_run_finds_and_reads_what_stays_shared(llm_product: Server, scripted_llm: ModelServer):
+    owner, reader = llm_product.person(), llm_product.person()
     kb_id = owner.create_kb()
     owner.ingest(kb_id, "zebra.md", ZEBRA)
     share(owner, kb_id, reader)
-    scripted.release.set()
+    scripted_llm.release.set()
     props = {"agent_type": "react", "knowledge_base_ids": [kb_id]}
     for script in ("searches-after-a-while", "reads-after-a-while"):
         said = text_of(ask(reader, f"Go on #{script}", forwarded_props=props))

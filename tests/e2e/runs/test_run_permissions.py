@@ -26,12 +26,12 @@ def revoke(server: Server, user: Api, *permissions: str) -> None:
     )
 
 
-def keyed(server: Server, user: Api, *scopes: str) -> Api:
+def with_api_key(server: Server, user: Api, *scopes: str) -> Api:
     key = user.post("/users/me/api-keys", {"name": "k", "scopes": scopes})["key"]
     return server.api(**{"X-API-Key": key})
 
 
-def asked(user: Api, question: str, **props: Any) -> list[dict[str, Any]]:
+def run_question(user: Api, question: str, **props: Any) -> list[dict[str, Any]]:
     return verified_run(user, question, forwarded_props={"agent_type": "react", **props})
 
 
@@ -49,15 +49,15 @@ def kb_id(person: Api) -> str:
 
 def test_run_searches_nothing_for_who_may_look_at_nothing(embedded: Server, person: Api, kb_id: str):
     reader, blind = (
-        keyed(embedded, person, "agent:run", "kb:view"),
-        keyed(embedded, person, "agent:run"),
+        with_api_key(embedded, person, "agent:run", "kb:view"),
+        with_api_key(embedded, person, "agent:run"),
     )
-    assert "7070" in text_of(asked(reader, QUESTION))
-    assert "7070" not in text_of(asked(blind, QUESTION))
+    assert "7070" in text_of(run_question(reader, QUESTION))
+    assert "7070" not in text_of(run_question(blind, QUESTION))
 
     revoke(embedded, person, "kb:view")
     for caller in (person, reader):
-        events = asked(caller, QUESTION)
+        events = run_question(caller, QUESTION)
         assert "TOOL_CALL_START" not in types_of(events)
         assert "7070" not in text_of(events)
         body = run_body(QUESTION, forwarded_props={"knowledge_base_ids": [kb_id]})
@@ -66,17 +66,17 @@ def test_run_searches_nothing_for_who_may_look_at_nothing(embedded: Server, pers
 
 
 def test_tools_do_not_do_what_the_account_or_the_key_may_not(embedded: Server, person: Api):
-    narrow = keyed(embedded, person, "agent:run", "calendar:view")
-    told = text_of(asked(narrow, BOOKING))
+    narrow = with_api_key(embedded, person, "agent:run", "calendar:view")
+    told = text_of(run_question(narrow, BOOKING))
     assert "There is no tool `calendar_write`" in told
     assert "`calendar_read`" in told
     assert "recall_memory" not in told
 
     revoke(embedded, person, "calendar:write")
-    assert "There is no tool `calendar_write`" in text_of(asked(person, BOOKING))
+    assert "There is no tool `calendar_write`" in text_of(run_question(person, BOOKING))
     assert person.get("/calendar/events")["total"] == 0
     revoke(embedded, person)
-    asked(person, BOOKING)
+    run_question(person, BOOKING)
     assert person.get("/calendar/events")["total"] == 1
 
 
@@ -90,31 +90,31 @@ def test_approved_call_is_not_made_by_who_may_it_no_more(embedded: Server, perso
         revoke(embedded, person, "calendar:write")
         caller = person
     else:
-        caller = keyed(embedded, person, "agent:run")
+        caller = with_api_key(embedded, person, "agent:run")
     said = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
     body = camel(run_body("", thread_id=thread_id)) | {"messages": [], "resume": [said]}
     assert OFF in text_of(run(caller, body))
     assert person.get("/calendar/events")["total"] == 0
 
 
-def test_run_is_told_no_memories_that_its_key_may_not_see(modelled: Server, scripted: ModelServer):
-    person = modelled.person()
+def test_run_is_told_no_memories_that_its_key_may_not_see(llm_product: Server, scripted_llm: ModelServer):
+    person = llm_product.person()
     person.post("/memories", {"text": "I am allergic to walnuts"})
-    blind = keyed(modelled, person, "agent:run", "memory:write")
-    asked(blind, "What may I eat, walnuts? #plain")
-    assert "allergic" not in str(scripted.requests[0].body)
-    assert "recall_memory" not in str(scripted.requests[0].body)
-    assert "save_memory" in str(scripted.requests[0].body)
-    scripted.requests.clear()
-    asked(person, "What may I eat, walnuts? #plain")
-    assert "allergic" in str(scripted.requests[0].body)
+    blind = with_api_key(llm_product, person, "agent:run", "memory:write")
+    run_question(blind, "What may I eat, walnuts? #plain")
+    assert "allergic" not in str(scripted_llm.requests[0].body)
+    assert "recall_memory" not in str(scripted_llm.requests[0].body)
+    assert "save_memory" in str(scripted_llm.requests[0].body)
+    scripted_llm.requests.clear()
+    run_question(person, "What may I eat, walnuts? #plain")
+    assert "allergic" in str(scripted_llm.requests[0].body)
 
 
 def test_nothing_is_noted_after_runs_of_who_may_not(embedded: Server, person: Api):
     person.put("/users/me", {"remember_after_runs": True})
     said = "Please remember that I am allergic to"
-    asked(keyed(embedded, person, "agent:run"), f"{said} walnuts")
-    asked(person, f"{said} peanuts")
+    run_question(with_api_key(embedded, person, "agent:run"), f"{said} walnuts")
+    run_question(person, f"{said} peanuts")
 
     def looked_through() -> bool:
         return embedded.count("distillation") == 0 and person.get("/memories")["total"] > 0

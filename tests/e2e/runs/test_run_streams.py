@@ -16,8 +16,8 @@ from tests.fixtures.runs.agent_runs import RUN, Run, camel, run, run_body
 
 
 @pytest.fixture
-def reader(modelled: Server) -> Api:
-    return modelled.person()
+def reader(llm_product: Server) -> Api:
+    return llm_product.person()
 
 
 def test_every_place_of_a_run_gives_the_rest_of_it(user: Api):
@@ -34,7 +34,7 @@ def test_every_place_of_a_run_gives_the_rest_of_it(user: Api):
     assert [(f.id, f.data) for f in by_query] == sent[2:]
 
 
-def test_reader_who_comes_back_to_a_live_run_misses_nothing(reader: Api, scripted: ModelServer):
+def test_reader_who_comes_back_to_a_live_run_misses_nothing(reader: Api, scripted_llm: ModelServer):
     body = camel(run_body("Hello #slow"))
     with Run(reader, body) as left:
         left.until("TEXT_MESSAGE_CONTENT")
@@ -45,7 +45,7 @@ def test_reader_who_comes_back_to_a_live_run_misses_nothing(reader: Api, scripte
         log_path(body["runId"]),
         headers={"Last-Event-ID": last},
     ) as response:
-        scripted.release.set()
+        scripted_llm.release.set()
         rest = list(frames_of(response))
 
     verify([*left.events, *events_of(rest)], thread_id=body["threadId"], run_id=body["runId"])
@@ -107,13 +107,13 @@ def test_late_client_gets_open_interrupts_again(user: Api):
     assert events[-1]["outcome"]["interrupts"][0]["message"] == "Sure?"
 
 
-def test_late_client_joins_a_live_run(reader: Api, scripted: ModelServer):
+def test_late_client_joins_a_live_run(reader: Api, scripted_llm: ModelServer):
     body = camel(run_body("Hello #slow"))
     with Run(reader, body) as first:
         first.until("TEXT_MESSAGE_CONTENT")
         given = {"json": {"threadId": body["threadId"]}}
         with streaming(reader, "POST", "/agent/connect", **given) as response:
-            scripted.release.set()
+            scripted_llm.release.set()
             joined = list(frames_of(response))
         first.finish()
 

@@ -28,7 +28,7 @@ def retrieval_of(events: list[dict]) -> str:
     return json.loads(result["content"])["retrieval_id"]
 
 
-def shown(results: list[dict]) -> list[tuple]:
+def passage_keys(results: list[dict]) -> list[tuple]:
     keys = ("chunk_id", "document_id", "document_name", "knowledge_base_id", "revision")
     return [(*(hit[key] for key in keys), round(hit["score"], 4)) for hit in results]
 
@@ -39,11 +39,11 @@ def test_chats_retrieval_is_the_test_pages_answer_to_the_recorded_request(user: 
     assert recorded["request"]["top_k"] == 4, "the knowledge base's own"
     page = user.post("/search", recorded["request"])
     assert len(recorded["results"]) > 1
-    assert shown(recorded["results"]) == shown(page["results"])
+    assert passage_keys(recorded["results"]) == passage_keys(page["results"])
     assert page["request"] == recorded["request"]
     single = {"query": recorded["request"]["query"]}
     plain = user.post(f"/knowledge-bases/{guide}/search", single)
-    assert shown(plain["results"]) == shown(page["results"]), "with the defaults of both"
+    assert passage_keys(plain["results"]) == passage_keys(page["results"]), "with the defaults of both"
     tool = next(event for event in events if event["type"] == "TOOL_CALL_RESULT")
     texts = [passage["text"] for passage in json.loads(tool["content"])["passages"]]
     assert texts == [hit["content"] for hit in page["results"]]

@@ -22,7 +22,7 @@ def kb(user: Api) -> str:
     return kb_id
 
 
-def found(user: Api, kb: str, name: str) -> dict:
+def find_passage(user: Api, kb: str, name: str) -> dict:
     hits = user.search(kb, "cat dog train", top_k=10)
     return next(hit for hit in hits if hit["document_name"] == name)
 
@@ -115,8 +115,8 @@ def test_options_out_of_range_are_refused(someone: Api, change: dict):
 
 @one_shape
 def test_why_tells_the_first_reason(user: Api, kb: str):
-    cats, dogs = found(user, kb, "cats.md"), found(user, kb, "dogs.md")
-    trains = found(user, kb, "trains.md")
+    cats, dogs = find_passage(user, kb, "cats.md"), find_passage(user, kb, "dogs.md")
+    trains = find_passage(user, kb, "trains.md")
     shown = why(user, kb, chunk_id=cats["chunk_id"])
     assert (shown["reason"]["code"], shown["place"]) == ("shown", 1)
     assert shown["sparse"]["rank"] == 1
@@ -137,7 +137,7 @@ def test_why_tells_the_first_reason(user: Api, kb: str):
 
 @one_shape
 def test_why_finds_a_passage_by_its_words(user: Api, kb: str):
-    cats = found(user, kb, "cats.md")
+    cats = find_passage(user, kb, "cats.md")
     words = {"document_id": cats["document_id"], "text": "most  of THE day"}
     assert why(user, kb, **words)["passage"]["chunk_id"] == cats["chunk_id"]
     absent = why(user, kb, document_id=cats["document_id"], text="elephants")
@@ -156,7 +156,7 @@ def test_why_knows_the_exact_place_of_a_passage_far_behind(user: Api):
 
 
 def test_why_says_nothing_of_foreign_passages(user: Api, kb: str, other: Api):
-    cats = found(user, kb, "cats.md")
+    cats = find_passage(user, kb, "cats.md")
     own = other.create_kb()
     path = f"/knowledge-bases/{own}/search/why"
     body = {"query": "cat", "chunk_id": cats["chunk_id"]}

@@ -25,7 +25,7 @@ def export(user: Api, session_id: str, **query: Any) -> httpx.Response:
     return response
 
 
-def answered(user: Api, *, title: str = '中继 "1"/x', question: str = QUESTION) -> str:
+def make_answered_session(user: Api, *, title: str = '中继 "1"/x', question: str = QUESTION) -> str:
     kb_id = user.create_kb()
     user.ingest(kb_id, "relay_<b>_*1*.md", GUIDE)
     config = {"agent_type": "agentic_rag", "knowledge_base_ids": [kb_id]}
@@ -35,7 +35,7 @@ def answered(user: Api, *, title: str = '中继 "1"/x', question: str = QUESTION
 
 
 def test_markdown_tells_the_conversation_with_its_sources(user: Api):
-    session_id = answered(user, title="Relay")
+    session_id = make_answered_session(user, title="Relay")
     response = export(user, session_id)
     question, answer = user.get(f"/sessions/{session_id}/messages")["items"]
     text = response.text
@@ -55,7 +55,7 @@ def test_markdown_tells_the_conversation_with_its_sources(user: Api):
 
 
 def test_json_has_the_session_and_its_messages_as_they_are_listed(user: Api):
-    session_id = answered(user)
+    session_id = make_answered_session(user)
     response = export(user, session_id, format="json")
     data = json.loads(response.content)
 
@@ -93,7 +93,7 @@ def test_nothing_in_an_exported_file_has_an_effect(user: Api):
 
 @one_shape
 def test_chinese_session_is_told_in_chinese(user: Api):
-    session_id = answered(user, title="中继服务器")
+    session_id = make_answered_session(user, title="中继服务器")
     text = export(user, session_id).text
 
     assert "\n## 用户 · " in text

@@ -44,13 +44,13 @@ def test_archived_session_is_read_but_not_asked_in(user: Api):
     assert run(user, body)[-1]["type"] == "RUN_FINISHED"
 
 
-def test_session_may_be_archived_while_it_answers(modelled: Server, scripted: ModelServer):
-    user, body = modelled.person(), run_body("Hello #slow")
+def test_session_may_be_archived_while_it_answers(llm_product: Server, scripted_llm: ModelServer):
+    user, body = llm_product.person(), run_body("Hello #slow")
     path = f"/sessions/{body['thread_id']}"
     with Run(user, body) as streaming:
         streaming.until("TEXT_MESSAGE_CONTENT")
         user.put(path, {"is_archived": True})
-        scripted.release.set()
+        scripted_llm.release.set()
         assert streaming.finish()[-1]["type"] == "RUN_FINISHED"
 
     assert user.get(path)["message_count"] == 2
@@ -58,9 +58,9 @@ def test_session_may_be_archived_while_it_answers(modelled: Server, scripted: Mo
 
 @pytest.mark.parametrize("is_task_dialect", [False, True])
 def test_deleted_session_stops_its_run_and_leaves_nothing(
-    modelled: Server, scripted: ModelServer, is_task_dialect: bool
+    llm_product: Server, scripted_llm: ModelServer, is_task_dialect: bool
 ):
-    user, body = modelled.person(), run_body("Hello #slow")
+    user, body = llm_product.person(), run_body("Hello #slow")
     path = f"/sessions/{body['thread_id']}"
     tasks = f"/agent/session/{user.user_id}/{body['thread_id']}"
     with Run(user, body) as streaming:
@@ -70,15 +70,15 @@ def test_deleted_session_stops_its_run_and_leaves_nothing(
         streaming.finish()
 
     # The model was told, too, that nobody waits for it.
-    assert scripted.hung_up.wait(5)
+    assert scripted_llm.hung_up.wait(5)
     user.refused(SessionNotFound, "GET", path)
     user.refused(RunNotFound, "GET", f"/agent/run/{body['run_id']}/events")
-    assert modelled.count("agent_run", owner_id=user.user_id) == 0
-    assert modelled.count("chat_session", owner_id=user.user_id) == 0
+    assert llm_product.count("agent_run", owner_id=user.user_id) == 0
+    assert llm_product.count("chat_session", owner_id=user.user_id) == 0
 
 
-def test_session_is_deleted_once_when_many_delete_it(modelled: Server, scripted: ModelServer):
-    user, body = modelled.person(), run_body("Hello #slow")
+def test_session_is_deleted_once_when_many_delete_it(llm_product: Server, scripted_llm: ModelServer):
+    user, body = llm_product.person(), run_body("Hello #slow")
     path = f"/sessions/{body['thread_id']}"
     with Run(user, body) as streaming:
         streaming.until("TEXT_MESSAGE_CONTENT")
@@ -91,7 +91,7 @@ def test_session_is_deleted_once_when_many_delete_it(modelled: Server, scripted:
     for answer in answers:
         if answer not in ok:
             check_error(answer, SessionNotFound)
-    assert modelled.count("agent_run", owner_id=user.user_id) == 0
+    assert llm_product.count("agent_run", owner_id=user.user_id) == 0
 
 
 @pytest.mark.parametrize(

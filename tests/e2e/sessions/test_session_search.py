@@ -11,33 +11,35 @@ from tests.fixtures.product.server import one_shape
 from tests.fixtures.runs.agent_runs import ask
 
 
-def said(user: Api, question: str, *, title: str = "") -> str:
+def make_session(user: Api, question: str, *, title: str = "") -> str:
     session_id = user.post("/sessions", {"title": title})["id"]
     ask(user, question, thread_id=session_id)
     return session_id
 
 
-def found(user: Api, words: str, **query: Any) -> list[str]:
+def find_sessions(user: Api, words: str, **query: Any) -> list[str]:
     return [item["id"] for item in user.get("/sessions", search=words, **query)["items"]]
 
 
 def test_sessions_are_found_by_what_was_said_in_them(user: Api, other: Api):
-    relay = said(user, "我们的中继服务器监听哪个端口？")
-    backup = said(user, "When is the BACKUP made?", title="Vault")
+    relay = make_session(user, "我们的中继服务器监听哪个端口？")
+    backup = make_session(user, "When is the BACKUP made?", title="Vault")
     empty = user.post("/sessions", {"title": "中继的备份"})["id"]
-    said(other, "我们的中继服务器监听哪个端口？", title="Vault")
+    make_session(other, "我们的中继服务器监听哪个端口？", title="Vault")
 
-    assert found(user, "中继") == [empty, relay]
-    assert found(user, "端口") == [relay]
-    assert found(user, "backup") == found(user, "ackup made") == found(user, "vAULT") == [backup]
-    assert found(user, " backup ") == [backup]
-    assert found(user, "backup port") == []
-    assert found(user, "") == found(user, "  ") == [empty, backup, relay]
+    assert find_sessions(user, "中继") == [empty, relay]
+    assert find_sessions(user, "端口") == [relay]
+    assert (
+        find_sessions(user, "backup") == find_sessions(user, "ackup made") == find_sessions(user, "vAULT") == [backup]
+    )
+    assert find_sessions(user, " backup ") == [backup]
+    assert find_sessions(user, "backup port") == []
+    assert find_sessions(user, "") == find_sessions(user, "  ") == [empty, backup, relay]
 
 
 def test_match_says_where_the_words_stand(user: Api):
     long = "The first. " * 30 + "Where is the zebra, and why? " + "The last. " * 30
-    session_id = said(user, long, title="zebras")
+    session_id = make_session(user, long, title="zebras")
     match = user.get("/sessions", search="ZEBRA")["items"][0]["match"]
     question, *_ = user.get(f"/sessions/{session_id}/messages")["items"]
 
@@ -56,7 +58,7 @@ def test_signs_of_patterns_stand_for_themselves(user: Api, words: str):
     session_id = user.post("/sessions", {"title": f"left {words} right"})["id"]
     user.post("/sessions", {"title": '100 xxx a-b "; -'})
 
-    assert found(user, words) == [session_id]
+    assert find_sessions(user, words) == [session_id]
 
 
 def test_found_sessions_come_in_pages_like_all_others(user: Api):
@@ -70,7 +72,7 @@ def test_found_sessions_come_in_pages_like_all_others(user: Api):
     assert [page["pages"] for page in pages] == [3] * 4
     assert [len(page["items"]) for page in pages] == [3, 3, 1, 0]
     assert [item["id"] for page in pages for item in page["items"]] == ids
-    assert found(user, "plan", is_archived=True) == [ids[3]]
+    assert find_sessions(user, "plan", is_archived=True) == [ids[3]]
     assert user.get("/sessions", search="plan", is_archived=False)["total"] == 6
 
 
@@ -94,8 +96,8 @@ def test_sessions_are_listed_by_documented_fields_only(user: Api, wrong: dict[st
 
 def test_deleted_session_is_found_no_more(user: Api):
     words = uuid4().hex
-    session_id = said(user, words)
-    assert found(user, words) == [session_id]
+    session_id = make_session(user, words)
+    assert find_sessions(user, words) == [session_id]
     user.delete(f"/sessions/{session_id}")
 
-    assert found(user, words) == []
+    assert find_sessions(user, words) == []

@@ -20,8 +20,8 @@ QUERY = "Write my report. #compared {}"
 
 
 @pytest.fixture
-def person(modelled: Server) -> Iterator[Api]:
-    return modelled.person()
+def person(llm_product: Server) -> Iterator[Api]:
+    return llm_product.person()
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def roles(request: Any) -> list[str]:
     return [message["role"] for message in request.messages]
 
 
-def test_pairs_are_judged_blindly_in_both_orders_and_counted(person: Api, path: str, scripted: ModelServer):
+def test_pairs_are_judged_blindly_in_both_orders_and_counted(person: Api, path: str, scripted_llm: ModelServer):
     told = person.post(f"{path}/comparison", {"queries": [QUERY, f"Again. {QUERY}"], "runs": 2})
     assert (told["version"], told["against"], told["runs"]) == (1, None, 2)
     assert told["model"] == told["judge"] == "by-question"
@@ -43,9 +43,9 @@ def test_pairs_are_judged_blindly_in_both_orders_and_counted(person: Api, path: 
         assert (pair["answer"], pair["baseline"]) == ("With the procedure.", "Off the cuff.")
         assert pair["reasons"] == ["It has a procedure."] * 2
 
-    asked = Counter(tuple(roles(request)) for request in scripted.asked)
+    asked = Counter(tuple(roles(request)) for request in scripted_llm.run_requests)
     assert asked[("system", "user", "assistant", "tool")] == 4
-    judges = [r.messages for r in scripted.asked if "two answers" in r.messages[0]["content"]]
+    judges = [r.messages for r in scripted_llm.run_requests if "two answers" in r.messages[0]["content"]]
     judged = [json.loads(messages[1]["content"]) for messages in judges]
     shown = Counter(shown_pair["A"] for shown_pair in judged)
     assert shown == {"With the procedure.": 4, "Off the cuff.": 4}
@@ -63,23 +63,23 @@ def test_pairs_are_judged_blindly_in_both_orders_and_counted(person: Api, path: 
     ],
 )
 def test_what_the_judge_contradicts_or_garbles_decides_nothing(
-    person: Api, path: str, scripted: ModelServer, script: str, outcome: str, reasons: list[str]
+    person: Api, path: str, scripted_llm: ModelServer, script: str, outcome: str, reasons: list[str]
 ):
     told = person.post(f"{path}/comparison", {"queries": [f"Please. {script}"]})
     (pair,) = told["pairs"]
     assert (pair["outcome"], pair["reasons"]) == (outcome, reasons)
 
 
-def test_versions_are_compared_and_equal_answers_judged_by_nobody(person: Api, path: str, scripted: ModelServer):
+def test_versions_are_compared_and_equal_answers_judged_by_nobody(person: Api, path: str, scripted_llm: ModelServer):
     person.put(path, {"content": REPORT + "3. Send it.\n"})
     told = person.post(f"{path}/comparison", {"queries": [QUERY], "against": 1})
     assert (told["version"], told["against"], told["outcomes"]["same"]) == (2, 1, 1)
-    texts = ["3. Send it." in request.messages[-1]["content"] for request in scripted.asked]
+    texts = ["3. Send it." in request.messages[-1]["content"] for request in scripted_llm.run_requests]
     assert texts == [True, False]
 
 
 def test_progress_is_told_and_bad_requests_ask_no_model(
-    modelled: Server, person: Api, path: str, scripted: ModelServer
+    llm_product: Server, person: Api, path: str, scripted_llm: ModelServer
 ):
     refuse = person.refused
     body: dict[str, Any] = {"queries": ["Hello"] * 26, "runs": 2}
@@ -92,12 +92,12 @@ def test_progress_is_told_and_bad_requests_ask_no_model(
     refuse(SkillVersionNotFound, "POST", f"{path}/comparison", json=body)
     body = {"queries": ["Hello"], "judge_model_id": "no-such"}
     refuse(ModelNotFound, "POST", f"{path}/comparison", json=body)
-    modelled.person().refused(SkillNotFound, "POST", f"{path}/comparison", json={"queries": ["Hello"]})
+    llm_product.person().refused(SkillNotFound, "POST", f"{path}/comparison", json={"queries": ["Hello"]})
     key = person.post("/users/me/api-keys", {"name": "k", "scopes": ["skill:view"]})["key"]
-    narrow = modelled.api(**{"X-API-Key": key})
+    narrow = llm_product.api(**{"X-API-Key": key})
     body = {"queries": ["Hello"]}
     narrow.refused(PermissionDenied, "POST", f"{path}/comparison", json=body)
-    assert scripted.asked == []
+    assert scripted_llm.run_requests == []
 
     headers = {**person.headers, "Accept": "text/event-stream"}
     url = f"/api/v1{path}/comparison"
@@ -108,11 +108,11 @@ def test_progress_is_told_and_bad_requests_ask_no_model(
 
 
 def test_terminal_shows_pairs_as_a_table(
-    modelled: Server, person: Api, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    llm_product: Server, person: Api, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     queries = [{"query": QUERY, "should_trigger": True}, {"query": "No.", "should_trigger": False}]
     file = tmp_path / "queries.json"
-    with commands_of("skill", modelled, person, tmp_path, monkeypatch) as skill:
+    with commands_of("skill", llm_product, person, tmp_path, monkeypatch) as skill:
         file.write_text(json.dumps(queries))
         done = skill("compare", "daily-report", str(file))
         file.write_text(json.dumps(queries[1:]))

@@ -49,7 +49,7 @@ class Answer(BaseModel):
 
 
 @asynccontextmanager
-async def connected(server: Server, caller: Api, mode: str) -> AsyncGenerator[Client]:
+async def connect(server: Server, caller: Api, mode: str) -> AsyncGenerator[Client]:
     """The library's client, as somebody."""
     base = f"http://127.0.0.1:{server.settings.port}/api/v1{PATH}"
     http = httpx2.AsyncClient(headers=caller.headers, timeout=30, verify=NO_CERTIFICATES)
@@ -63,7 +63,7 @@ async def ask(client: Client, method: str, **params: Any) -> dict[str, Any]:
     return answer.model_dump()
 
 
-async def listed(client: Client) -> dict[str, dict[str, Any]]:
+async def list_skills(client: Client) -> dict[str, dict[str, Any]]:
     """All entries of all pages by their addresses."""
     found: dict[str, dict[str, Any]] = {}
     params: dict[str, str] = {}
@@ -84,7 +84,7 @@ async def bytes_at(client: Client, uri: str) -> bytes:
     return b64decode(content.blob) if is_blob else content.text.encode()
 
 
-def posted(caller: Api, method: str, /, **params: Any) -> httpx.Response:
+def post_rpc(caller: Api, method: str, /, **params: Any) -> httpx.Response:
     """A request without the library, in the form of the older versions."""
     body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
     headers = {"Accept": "application/json, text/event-stream"}
@@ -92,7 +92,7 @@ def posted(caller: Api, method: str, /, **params: Any) -> httpx.Response:
 
 
 def result(caller: Api, method: str, /, **params: Any) -> dict[str, Any]:
-    answer = posted(caller, method, **params)
+    answer = post_rpc(caller, method, **params)
     assert answer.status_code == 200, answer.text
     assert "result" in answer.json(), answer.text
     return answer.json()["result"]
@@ -126,9 +126,9 @@ def address(owner: Api, slug: str, path: str = "SKILL.md") -> str:
 async def test_client_finds_skills_and_reads_what_their_manifests_promise(server: Server, user: Api, mode: str):
     folder = make_folder(user)
     native = user.post("/skills", {"content": REPORT})
-    async with connected(server, user, mode) as client:
+    async with connect(server, user, mode) as client:
         assert client.server_capabilities.resources is not None
-        entries = await listed(client)
+        entries = await list_skills(client)
         for path, slug in ((folder, "unit-converter"), (f"/skills/{native['id']}", native["slug"])):
             uri = address(user, slug)
             entry = entries[uri]
@@ -168,7 +168,7 @@ def test_every_version_of_the_handshake_is_told_of_the_extension(server: Server,
 @pytest.mark.anyio
 @one_shape
 async def test_newest_version_is_told_of_the_extension_without_a_handshake(server: Server, user: Api):
-    async with connected(server, user, "auto") as client:
+    async with connect(server, user, "auto") as client:
         assert client.session.protocol_version == "2026-07-28"
         assert client.server_capabilities.extensions == {EXTENSION: SETTINGS}
         answer = await ask(client, "skills/list")
@@ -201,7 +201,7 @@ def test_many_skills_come_in_pages(server: Server, user: Api):
         assert len(found) == len(set(found))
         assert {address(user, name.split("/")[0]) for name in folders} <= set(found)
     for cursor in ("nonsense", ""):
-        told = fault(posted(user, "skills/list", cursor=cursor))
+        told = fault(post_rpc(user, "skills/list", cursor=cursor))
         assert (told["code"], told["data"]["code"]) == (
             INVALID_PARAMS, InvalidPagination.code,
         )  # fmt: skip
@@ -225,10 +225,10 @@ def test_skill_of_somebody_else_is_absent_until_it_is_shared_and_as_soon_as_it_i
     def is_absent() -> None:
         assert mine not in uris(other)
         for method in ("skills/get", "resources/read"):
-            unknown = posted(other, method, uri=absent).content
-            assert posted(other, method, uri=mine).content == unknown
-            assert posted(other, method, uri=file).content == unknown
-        assert fault(posted(other, "resources/read", uri=mine))["code"] == INVALID_PARAMS
+            unknown = post_rpc(other, method, uri=absent).content
+            assert post_rpc(other, method, uri=mine).content == unknown
+            assert post_rpc(other, method, uri=file).content == unknown
+        assert fault(post_rpc(other, "resources/read", uri=mine))["code"] == INVALID_PARAMS
 
     is_absent()
     user.put(f"{path}/shares", {"shares": [{"username": other.name}]})
@@ -281,9 +281,9 @@ def test_directories_list_what_lies_in_them(server: Server, user: Api):
         (f"{root}/", SkillFileNotFound),
         (f"{root}x", SkillNotFound),
     ):
-        told = fault(posted(user, "resources/directory/read", uri=uri))
+        told = fault(post_rpc(user, "resources/directory/read", uri=uri))
         assert (told["code"], told["data"]["code"]) == (INVALID_PARAMS, error.code), uri
-    told = fault(posted(user, "resources/directory/read", uri=root, cursor="x"))
+    told = fault(post_rpc(user, "resources/directory/read", uri=root, cursor="x"))
     assert told["data"]["code"] == InvalidPagination.code
 
 
@@ -308,12 +308,12 @@ def test_credential_that_does_not_count_is_refused_at_once(server: Server, user:
         (key, InvalidToken),
         (server.api(), NotAuthenticated),
     ):
-        answer = posted(caller, "skills/list")
+        answer = post_rpc(caller, "skills/list")
         check_error(answer, code)
         assert answer.headers["WWW-Authenticate"] == "Bearer"
     narrow = user.post("/users/me/api-keys", {"name": "mcp", "scopes": ["kb:view"]})
     for method in ("initialize", "ping", "skills/list"):
-        answer = posted(server.api(**{"X-API-Key": narrow["key"]}), method)
+        answer = post_rpc(server.api(**{"X-API-Key": narrow["key"]}), method)
         assert check_error(answer, PermissionDenied) == {"permission": "skill:view"}
 
 
@@ -347,7 +347,7 @@ def test_what_is_no_message_is_refused_in_the_form_of_the_protocol(server: Serve
         ("resources/read", {"uri": f"skill://{user.name}/%00/SKILL.md"}, INVALID_PARAMS),
         ("resources/read", {"uri": "skill://%00/x/../../SKILL.md"}, INVALID_PARAMS),
     ):
-        assert fault(posted(user, method, **params))["code"] == number, (method, params)
+        assert fault(post_rpc(user, method, **params))["code"] == number, (method, params)
     chinese = {**plain, "Accept-Language": "zh-CN"}
     message = {"jsonrpc": "2.0", "id": 1, "method": "skills/get", "params": {"uri": "x"}}
     answer = user.request("POST", PATH, content=json.dumps(message), headers=chinese)

@@ -30,7 +30,7 @@ def share(owner: Api, path: str, *shares: dict[str, Any]) -> list[dict[str, Any]
     return owner.put(f"{path}/shares", {"shares": list(shares)})["items"]
 
 
-def listed(caller: Api, **params: Any) -> set[str]:
+def list_slugs(caller: Api, **params: Any) -> set[str]:
     items = caller.get("/skills", page_size=100, **params)["items"]
     return {f"/skills/{item['id']}" for item in items}
 
@@ -39,14 +39,14 @@ def test_private_skill_is_its_owners_alone_and_absent_for_others(user: Api, othe
     absent = other.request("GET", "/skills/00000000-0000-4000-8000-000000000000").json()
     for caller in (other, admin):
         assert caller.request("GET", skill).json() == absent
-        assert skill not in listed(caller, include_public=True)
-    assert skill in listed(user)
+        assert skill not in list_slugs(caller, include_public=True)
+    assert skill in list_slugs(user)
 
 
 def test_public_skill_is_in_lists_that_ask_for_it_and_can_be_forked(user: Api, other: Api, skill: str):
     user.put(skill, {"is_public": True})
-    assert skill not in listed(other)
-    assert skill in listed(other, include_public=True)
+    assert skill not in list_slugs(other)
+    assert skill in list_slugs(other, include_public=True)
     shown = other.get(skill)
     assert (shown["access"], shown["can_write"], shown["content"]) == ("read", False, REPORT)
     other.refused(ReadOnly, "PUT", skill, json={"content": REVIEW})
@@ -60,7 +60,7 @@ def test_public_skill_is_in_lists_that_ask_for_it_and_can_be_forked(user: Api, o
 def test_shared_reader_reads_writer_writes_and_owner_decides(server: Server, user: Api, other: Api, skill: str):
     third = server.person()
     share(user, skill, {"username": other.name}, {"user_id": third.user_id, "access": "write"})
-    assert skill in listed(other)
+    assert skill in list_slugs(other)
     other.refused(ReadOnly, "PUT", skill, json={"content": REVIEW})
     changed = third.put(skill, {"content": REVIEW, "change_note": "by a friend"})
     assert (changed["version"], changed["access"]) == (2, "write")
@@ -130,13 +130,13 @@ def test_riskier_version_of_a_public_skill_is_served_after_a_review(user: Api, o
     approve = {"decision": "approve", "version": 2, "note": "looked at it"}
     user.refused(PermissionDenied, "POST", f"{skill}/review", json=approve)
     other.refused(PermissionDenied, "POST", f"{skill}/review", json=approve)
-    assert skill in listed(user, pending=True)
-    assert skill not in listed(other, pending=True)
-    assert skill in listed(admin, pending=True)
+    assert skill in list_slugs(user, pending=True)
+    assert skill not in list_slugs(other, pending=True)
+    assert skill in list_slugs(admin, pending=True)
     assert admin.get(f"{skill}/versions/2")["content"] == renamed
     admin.post(f"{skill}/review", approve)
     assert (other.get(skill)["version"], other.get(skill)["name"]) == (2, "Sent report")
-    assert skill not in listed(admin, pending=True)
+    assert skill not in list_slugs(admin, pending=True)
     newest = user.get(f"{skill}/versions")["items"][0]
     assert (newest["review"], newest["review_note"]) == ("approved", "looked at it")
 

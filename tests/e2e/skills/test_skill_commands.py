@@ -25,7 +25,7 @@ def skill(embedded: Server, author: Api, tmp_path: Path, monkeypatch: pytest.Mon
         yield run
 
 
-def made(skill: Command) -> Path:
+def make_skill_folder(skill: Command) -> Path:
     assert skill("new", "Daily report").exit_code == 0
     folder = Path("daily-report")
     (folder / "references").mkdir()
@@ -35,7 +35,7 @@ def made(skill: Command) -> Path:
 
 
 def test_folder_becomes_a_skill_that_agents_get_once_it_is_reviewed(skill: Command, author: Api):
-    folder = made(skill)
+    folder = make_skill_folder(skill)
     planned = skill("import", str(folder), "--dry-run")
     assert planned.exit_code == 0, planned.output
     assert author.get("/skills")["total"] == 0
@@ -57,7 +57,7 @@ def test_folder_becomes_a_skill_that_agents_get_once_it_is_reviewed(skill: Comma
 
 
 def test_changed_folder_becomes_the_next_version(skill: Command, author: Api):
-    folder = made(skill)
+    folder = make_skill_folder(skill)
     skill("import", str(folder), "--approve")
     again = ("import", str(folder), "--on-conflict", "new_version")
     assert "unchanged" in skill(*again).stdout
@@ -71,7 +71,7 @@ def test_changed_folder_becomes_the_next_version(skill: Command, author: Api):
 
 
 def test_import_onto_a_public_skill_is_shown_and_approved_as_it_was_read(skill: Command, author: Api):
-    folder = made(skill)
+    folder = make_skill_folder(skill)
     skill("import", str(folder), "--approve")
     skill("publish", "daily-report")
     for rule in ("- Be brief.\n", "- Be long.\n"):
@@ -89,7 +89,7 @@ def test_import_onto_a_public_skill_is_shown_and_approved_as_it_was_read(skill: 
 
 
 def test_unread_import_is_not_published_and_the_review_is_named(skill: Command, embedded: Server):
-    skill("import", str(made(skill)))
+    skill("import", str(make_skill_folder(skill)))
     reader = embedded.person()
     for command in (("publish",), ("share", "--user", reader.name)):
         refused = skill(command[0], "daily-report", *command[1:])
@@ -98,7 +98,7 @@ def test_unread_import_is_not_published_and_the_review_is_named(skill: Command, 
 
 
 def test_package_that_leaves_and_comes_back_is_the_same(skill: Command, author: Api):
-    folder = made(skill)
+    folder = make_skill_folder(skill)
     skill("import", str(folder))
     assert skill("export", "daily-report", "report.zip").exit_code == 0
     with zipfile.ZipFile("report.zip") as archive:
@@ -109,7 +109,7 @@ def test_package_that_leaves_and_comes_back_is_the_same(skill: Command, author: 
 
 
 def test_published_skill_is_everybodys_until_it_is_withdrawn(skill: Command, author: Api, embedded: Server):
-    skill("import", str(made(skill)), "--approve")
+    skill("import", str(make_skill_folder(skill)), "--approve")
     reader = embedded.person()
     assert skill("publish", "daily-report").exit_code == 0
     (seen,) = [
@@ -132,7 +132,7 @@ def test_skill_with_errors_is_not_published_and_says_where(skill: Command, autho
 
 
 def test_skill_is_shared_with_people_and_taken_back(skill: Command, embedded: Server):
-    skill("import", str(made(skill)), "--approve")
+    skill("import", str(make_skill_folder(skill)), "--approve")
     reader = embedded.person()
     shared = skill("share", "daily-report", "--user", reader.name)
     assert shared.exit_code == 0, shared.output
@@ -156,7 +156,7 @@ def test_refused_file_names_its_reason(skill: Command, tmp_path: Path):
 
 def test_folder_is_packed_whatever_its_files_are_dated(skill: Command, author: Api):
     """Also as some tools for reproducible builds date them: before the first year of zip."""
-    folder = made(skill)
+    folder = make_skill_folder(skill)
     os.utime(folder / "SKILL.md", (0, 0))
     done = skill("import", str(folder))
     assert done.exit_code == 0, done.output
@@ -172,7 +172,7 @@ def test_folder_is_packed_whatever_its_files_are_dated(skill: Command, author: A
     ],
 )
 def test_link_out_of_the_folder_or_to_nothing_is_not_packed(skill: Command, author: Api, target: str, words: str):
-    folder = made(skill)
+    folder = make_skill_folder(skill)
     Path("secret.txt").write_text("s3cret")
     Path("elsewhere").mkdir()
     Path("elsewhere", "more.md").write_text("s3cret")
@@ -185,7 +185,7 @@ def test_link_out_of_the_folder_or_to_nothing_is_not_packed(skill: Command, auth
 
 
 def test_link_within_the_folder_is_packed_as_what_it_leads_to(skill: Command, author: Api):
-    folder = made(skill)
+    folder = make_skill_folder(skill)
     (folder / "references" / "again.md").symlink_to("style.md")
     assert skill("import", str(folder)).exit_code == 0
     (row,) = author.get("/skills")["items"]
@@ -194,14 +194,14 @@ def test_link_within_the_folder_is_packed_as_what_it_leads_to(skill: Command, au
 
 
 def test_import_of_several_sends_nothing_before_it_knows_that_all_are_there(skill: Command, author: Api):
-    folder = made(skill)
+    folder = make_skill_folder(skill)
     refused = skill("import", str(folder), "nowhere.md")
     assert (refused.exit_code, "nowhere.md" in refused.stderr) == (2, True)
     assert author.get("/skills")["total"] == 0
 
 
 def test_import_of_several_tells_which_one_failed(skill: Command, author: Api):
-    folder = made(skill)
+    folder = make_skill_folder(skill)
     Path("bad").mkdir()
     Path("bad", "SKILL.md").symlink_to("/etc/hostname")
     done = skill("import", "bad", str(folder))
@@ -216,7 +216,7 @@ def test_import_of_several_tells_which_one_failed(skill: Command, author: Api):
 
 def test_refused_approval_is_told_of_the_skill_that_was_imported(skill: Command, author: Api):
     """Of two versions of one skill the older one waits no more."""
-    folder = made(skill)
+    folder = make_skill_folder(skill)
     Path("newer.md").write_text((folder / "SKILL.md").read_text() + "- Be brief.\n")
     both = ("import", str(folder), "newer.md", "--on-conflict", "new_version", "--approve")
     older, newer = json.loads(skill(*both, "--json").stdout)["items"]
@@ -225,7 +225,7 @@ def test_refused_approval_is_told_of_the_skill_that_was_imported(skill: Command,
 
 
 def test_options_that_would_do_nothing_are_refused(skill: Command, author: Api):
-    skill("import", str(made(skill)))
+    skill("import", str(make_skill_folder(skill)))
     refused = skill("export", "daily-report", "report.md", "--profile", "codex")
     assert (refused.exit_code, Path("report.md").exists()) == (2, False)
     assert "--profile" in refused.stderr
@@ -236,7 +236,7 @@ def test_options_that_would_do_nothing_are_refused(skill: Command, author: Api):
 
 
 def test_unknown_skill_names_those_that_there_are(skill: Command, author: Api):
-    skill("import", str(made(skill)))
+    skill("import", str(make_skill_folder(skill)))
     unknown = skill("show", "../users/me")
     assert unknown.exit_code == 5
     assert "daily-report" in unknown.stderr

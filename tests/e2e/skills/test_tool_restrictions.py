@@ -4,7 +4,16 @@ import pytest
 
 from agents.agui.verifier import verify
 from core.errors.requests import InvalidRunInput
-from tests.e2e.skills.test_skill_runs import DENIED, READ, answering, asking, checked, offered, results_of, state_of
+from tests.e2e.skills.test_skill_runs import (
+    DENIED,
+    READ,
+    answer_to,
+    offered_tools,
+    results_of,
+    run_with_calls,
+    state_of,
+    verified_events,
+)
 from tests.fixtures.http.client import Api
 from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.product.server import Server
@@ -16,22 +25,22 @@ LOADED = ["load_skill", {"name": "daily-report", "inputs": {"team": "Relay"}}]
 
 
 @pytest.fixture
-def person(modelled: Server) -> Api:
-    return modelled.person()
+def person(llm_product: Server) -> Api:
+    return llm_product.person()
 
 
 @pytest.fixture
-def report(modelled: Server, person: Api) -> str:
+def report(llm_product: Server, person: Api) -> str:
     """The id of a skill that allows the clock alone and needs a team."""
-    return write_skill(modelled, person.user_id, REPORT)
+    return write_skill(llm_product, person.user_id, REPORT)
 
 
-def test_run_that_waits_is_kept_to_a_skill_that_is_gone_when_it_goes_on(modelled: Server, person: Api, report: str):
+def test_run_that_waits_is_kept_to_a_skill_that_is_gone_when_it_goes_on(llm_product: Server, person: Api, report: str):
     person.put("/users/me/tool-policies", {"policies": {"current_time": "ask"}})
-    body = asking([LOADED], [CLOCK], [READ])
-    waits = checked(person, body)
+    body = run_with_calls([LOADED], [CLOCK], [READ])
+    waits = verified_events(person, body)
     person.delete(f"/skills/{report}")
-    events = run(person, answering(body, waits, {"approved": True}))
+    events = run(person, answer_to(body, waits, {"approved": True}))
     verify([*waits, *events], thread_id=body["threadId"], state={})
     clock, refused = results_of(events)
     assert "weekday" in clock
@@ -39,7 +48,7 @@ def test_run_that_waits_is_kept_to_a_skill_that_is_gone_when_it_goes_on(modelled
     assert text_of(events) == "The report is written."
 
 
-def test_skills_are_not_chosen_for_runs_that_may_not_load_them(modelled: Server, person: Api, report: str):
+def test_skills_are_not_chosen_for_runs_that_may_not_load_them(llm_product: Server, person: Api, report: str):
     session = person.post("/sessions", {"config": {"skill_ids": [report]}})
     person.put("/users/me/tool-policies", {"policies": {"load_skill": "never"}})
     for field, fields in (
@@ -50,21 +59,21 @@ def test_skills_are_not_chosen_for_runs_that_may_not_load_them(modelled: Server,
         refused = person.refused(InvalidRunInput, "POST", "/agent/run", json=body)
         assert refused == {"field": field, "error": "the tool load_skill is switched off"}
     # A slug is just text then.
-    assert results_of(checked(person, asking(said="/daily-report"))) == []
+    assert results_of(verified_events(person, run_with_calls(said="/daily-report"))) == []
 
 
 def test_person_sees_how_far_a_strict_skill_is_and_its_steps_hold_tools_back(
-    modelled: Server, person: Api, scripted: ModelServer
+    llm_product: Server, person: Api, scripted_llm: ModelServer
 ):
-    skill_id = write_skill(modelled, person.user_id, CAREFUL)
+    skill_id = write_skill(llm_product, person.user_id, CAREFUL)
     done = ["complete_step", {"index": 1, "evidence": "It is Monday."}]
-    body = asking([READ], [CLOCK], [done], chosen=1, props={"skill_ids": [skill_id]})
-    events = checked(person, body)
+    body = run_with_calls([READ], [CLOCK], [done], chosen=1, props={"skill_ids": [skill_id]})
+    events = verified_events(person, body)
 
     loaded, denied, clock, following = results_of(events)
     assert "Ask which day it is." in loaded
     assert "Look up the port." not in loaded
-    assert "calendar_read" not in offered(scripted, 0)
+    assert "calendar_read" not in offered_tools(scripted_llm, 0)
     assert "is not allowed by the active skill careful-search" in denied
     assert "weekday" in clock
     assert "Look up the port." in following

@@ -19,7 +19,7 @@ def library(user: Api) -> str:
     return kb_id
 
 
-def told(user: Api, command: str, *kb_ids: str, agent_type: str = "react") -> tuple[str, str]:
+def run_tool(user: Api, command: str, *kb_ids: str, agent_type: str = "react") -> tuple[str, str]:
     """What a tool gave, and what was said of it."""
     props = {"agent_type": agent_type, "knowledge_base_ids": [*kb_ids]}
     events = verified_run(user, command, forwarded_props=props)
@@ -31,7 +31,7 @@ def told(user: Api, command: str, *kb_ids: str, agent_type: str = "react") -> tu
 @pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"])
 def test_document_is_read_by_whoever_may_search_it(user: Api, library: str, agent_type: str):
     command = '/tool read_document {"document": "relay.md"}'
-    result, said = told(user, command, library, agent_type=agent_type)
+    result, said = run_tool(user, command, library, agent_type=agent_type)
 
     read = json.loads(result)
     assert {item["document"] for item in read["passages"]} == {"relay.md"}
@@ -45,10 +45,10 @@ def test_document_is_read_from_a_character_on(user: Api):
     kb_id = user.create_kb()
     long = "\n\n".join(f"# Part {n}\n\n" + f"Sentence {n} of the log. " * 120 for n in range(8))
     user.ingest(kb_id, "long.md", long)
-    first, _ = told(user, '/tool read_document {"document": "long.md", "characters": 2000}', kb_id)
+    first, _ = run_tool(user, '/tool read_document {"document": "long.md", "characters": 2000}', kb_id)
     start = json.loads(first)["next_start"]
     command = json.dumps({"document": "long.md", "start": start, "characters": 2000})
-    second, _ = told(user, f"/tool read_document {command}", kb_id)
+    second, _ = run_tool(user, f"/tool read_document {command}", kb_id)
 
     earlier = {item["text"] for item in json.loads(first)["passages"]}
     later = [item["text"] for item in json.loads(second)["passages"]]
@@ -63,7 +63,7 @@ def test_document_of_somebody_else_is_not_there(user: Api, other: Api, library: 
     document_id = other.ingest(foreign, "secret.md", "# Secret\n\nThe code of the vault is quokka.")
     for named in ("secret.md", document_id):
         command = f'/tool read_document {{"document": "{named}"}}'
-        result, said = told(user, command, library)
+        result, said = run_tool(user, command, library)
         assert result == "The tool read_document failed: Document not found."
         assert "quokka" not in said
 
@@ -73,8 +73,8 @@ def test_document_of_another_knowledge_base_is_not_there(user: Api, library: str
     user.ingest(mine_too, "other.md", "# Other\n\nThe other one says 4711 to everybody.")
     command = '/tool read_document {"document": "other.md"}'
 
-    assert told(user, command, library)[0] == "The tool read_document failed: Document not found."
-    assert "4711" in told(user, command, mine_too)[0]
+    assert run_tool(user, command, library)[0] == "The tool read_document failed: Document not found."
+    assert "4711" in run_tool(user, command, mine_too)[0]
 
 
 def test_deleted_document_and_disabled_passage_are_not_read(user: Api, library: str):
@@ -85,15 +85,15 @@ def test_deleted_document_and_disabled_passage_are_not_read(user: Api, library: 
     chunk = user.get(f"{path}/chunks")["items"][0]
     change = {"version": chunk["version"], "enabled": False}
     user.put(f"/knowledge-bases/{library}/chunks/{chunk['id']}", change)
-    assert "7070" not in told(user, command, library)[0]
+    assert "7070" not in run_tool(user, command, library)[0]
 
     user.delete(path)
-    assert told(user, command, library)[0] == "The tool read_document failed: Document not found."
+    assert run_tool(user, command, library)[0] == "The tool read_document failed: Document not found."
 
 
 def test_clock_needs_no_knowledge_base(user: Api):
     empty = user.create_kb()
-    result, said = told(user, '/tool current_time {"timezone": "+08:00"}', empty)
+    result, said = run_tool(user, '/tool current_time {"timezone": "+08:00"}', empty)
 
     assert json.loads(result)["time"].endswith("+08:00")
     assert "current_time" not in said
@@ -102,7 +102,7 @@ def test_clock_needs_no_knowledge_base(user: Api):
 
 def test_clock_follows_the_device_before_the_profile(user: Api):
     user.put("/users/me", {"settings": {"timezone": "Asia/Shanghai"}})
-    result, _ = told(user, "/tool current_time {}", user.create_kb())
+    result, _ = run_tool(user, "/tool current_time {}", user.create_kb())
     assert json.loads(result)["timezone"] == "Asia/Shanghai"
 
     device = {

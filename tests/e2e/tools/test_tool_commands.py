@@ -47,7 +47,7 @@ ANSWERS = {
 }
 
 
-def called(user: Api, agent_type: str, command: str, kb_id: str) -> list[dict[str, Any]]:
+def call_tool(user: Api, agent_type: str, command: str, kb_id: str) -> list[dict[str, Any]]:
     """All events of the runs that it takes to make the call and to answer what is asked."""
     name = command.split()[1]
     props = {"agent_type": agent_type, "knowledge_base_ids": [kb_id]}
@@ -85,7 +85,7 @@ def test_command_calls_each_tool_and_tells_its_result(embedded: Server, agent_ty
     user.put("/users/me/tool-policies", {"policies": {"current_time": "ask"}})
     for tool, (arguments, told) in COMMANDS.items():
         command = f"/tool {tool} {json.dumps(arguments, ensure_ascii=False)}"
-        events = called(user, agent_type, command, kb_id)
+        events = call_tool(user, agent_type, command, kb_id)
 
         results = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
         names = [event["toolCallName"] for event in events if event["type"] == "TOOL_CALL_START"]

@@ -12,7 +12,7 @@ from core.errors.requests import InvalidRequest
 from tests.fixtures.http.client import Api
 from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.llm.tool_scripts import BOOKING
-from tests.fixtures.product.api_processes import Apis
+from tests.fixtures.product.api_processes import ApiProcesses
 from tests.fixtures.product.server import Server
 from tests.fixtures.runs.agent_runs import GUIDE, camel, run, run_body, text_of, types_of
 
@@ -21,17 +21,17 @@ BOUNDS = {"save_memory": "never", "current_time": "ask"}
 
 
 @pytest.fixture(scope="module")
-def bounded(alone: Apis) -> Iterator[Server]:
+def bounded(standalone_apis: ApiProcesses) -> Iterator[Server]:
     """The API where the operator has set bounds."""
     # There the calendar waits to be let go.
-    alone.release(BOOKING["title"])
-    server = alone.start(AGENTEX_TOOL_POLICIES=json.dumps(BOUNDS))
+    standalone_apis.release(BOOKING["title"])
+    server = standalone_apis.start(AGENTEX_TOOL_POLICIES=json.dumps(BOUNDS))
     yield server
-    alone.stop(server)
+    standalone_apis.stop(server)
 
 
 @pytest.fixture
-def user(bounded: Server, scripted: ModelServer) -> Api:
+def user(bounded: Server, scripted_llm: ModelServer) -> Api:
     return bounded.person()
 
 
@@ -44,17 +44,17 @@ def choose(user: Api, **policies: str | None) -> None:
     user.put(PATH, {"policies": policies})
 
 
-def asked(user: Api, script: str, **fields: Any) -> list[dict[str, Any]]:
+def run_script(user: Api, script: str, **fields: Any) -> list[dict[str, Any]]:
     """A run in which the model calls the script's tool."""
     props = {"agent_type": "react"}
     return run(user, camel(run_body(f"Go on #{script}", forwarded_props=props, **fields)))
 
 
-def offered(scripted: ModelServer) -> set[str]:
-    return {tool["function"]["name"] for tool in scripted.requests[0].body["tools"]}
+def offered_tools(scripted_llm: ModelServer) -> set[str]:
+    return {tool["function"]["name"] for tool in scripted_llm.requests[0].body["tools"]}
 
 
-def answered(user: Api, thread_id: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def approve(user: Api, thread_id: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The run that goes on once its owner agreed."""
     (interrupt,) = events[-1]["outcome"]["interrupts"]
     said = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
@@ -75,20 +75,20 @@ def test_every_tool_is_listed_with_what_applies(user: Api):
 def test_tool_that_asks_is_called_once_its_owner_agrees(user: Api, other_person: Api):
     choose(user, calendar_write="ask")
     thread_id = str(uuid4())
-    events = asked(user, "calls-calendar", thread_id=thread_id)
+    events = run_script(user, "calls-calendar", thread_id=thread_id)
 
     assert events[-1]["outcome"]["type"] == "interrupt"
     assert user.get("/calendar/events")["total"] == 0
     # What is chosen meanwhile is for runs that begin then.
     choose(user, calendar_write="never")
-    went_on = answered(user, thread_id, events)
+    went_on = approve(user, thread_id, events)
     assert '"status": "created"' in text_of(went_on)
     assert user.get("/calendar/events")["total"] == 1
 
-    assert "created" in text_of(asked(other_person, "calls-calendar"))
+    assert "created" in text_of(run_script(other_person, "calls-calendar"))
     user.delete(PATH)
     assert policy_of(user, "calendar_write")["policy"] == "auto"
-    asked(user, "calls-calendar")
+    run_script(user, "calls-calendar")
     assert user.get("/calendar/events")["total"] == 2
 
 
@@ -97,12 +97,12 @@ def other_person(bounded: Server) -> Api:
     return bounded.person()
 
 
-def test_tool_that_is_switched_off_is_not_offered_and_its_call_is_refused(user: Api, scripted: ModelServer):
+def test_tool_that_is_switched_off_is_not_offered_and_its_call_is_refused(user: Api, scripted_llm: ModelServer):
     choose(user, calendar_write="never")
-    events = asked(user, "calls-calendar")
+    events = run_script(user, "calls-calendar")
 
-    assert "calendar_read" in offered(scripted)
-    assert "calendar_write" not in offered(scripted)
+    assert "calendar_read" in offered_tools(scripted_llm)
+    assert "calendar_write" not in offered_tools(scripted_llm)
     assert "calendar_write is switched off" in text_of(events)
     assert "outcome" not in events[-1]
     assert user.get("/calendar/events")["total"] == 0
@@ -110,13 +110,13 @@ def test_tool_that_is_switched_off_is_not_offered_and_its_call_is_refused(user: 
     assert policy_of(user, "calendar_write")["own"] is None
 
 
-def test_what_the_operator_switched_off_stays_off(user: Api, scripted: ModelServer):
+def test_what_the_operator_switched_off_stays_off(user: Api, scripted_llm: ModelServer):
     for policy in ("auto", "ask"):
         details = user.refused(ToolPolicyFixed, "PUT", PATH, json={"policies": {"save_memory": policy}})
         assert details == {"tool": "save_memory", "policy": "never"}
     choose(user, save_memory="never")
-    assert "save_memory is switched off" in text_of(asked(user, "calls-memory"))
-    assert "save_memory" not in offered(scripted)
+    assert "save_memory is switched off" in text_of(run_script(user, "calls-memory"))
+    assert "save_memory" not in offered_tools(scripted_llm)
     assert user.get("/memories")["total"] == 0
 
 
@@ -128,9 +128,9 @@ def test_person_may_be_stricter_than_the_operator_but_not_freer(user: Api):
         json={"policies": {"calendar_write": "never", "current_time": "auto"}},
     )
     assert policy_of(user, "calendar_write")["own"] is None, "nothing of a refused choice counts"
-    assert asked(user, "calls-clock")[-1]["outcome"]["type"] == "interrupt"
+    assert run_script(user, "calls-clock")[-1]["outcome"]["type"] == "interrupt"
     choose(user, current_time="never")
-    assert "current_time is switched off" in text_of(asked(user, "calls-clock"))
+    assert "current_time is switched off" in text_of(run_script(user, "calls-clock"))
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,9 @@ def test_search_may_ask_or_be_switched_off_like_any_tool(embedded: Server, agent
     waited = run(user, camel(body))
     assert waited[-1]["outcome"]["interrupts"][0]["metadata"]["tool"] == "search_knowledge_base"
     assert text_of(waited) == ""
-    went_on = answered(user, thread_id, waited)
+    went_on = approve(user, thread_id, waited)
     while went_on[-1].get("outcome"):
-        went_on = answered(user, thread_id, went_on)
+        went_on = approve(user, thread_id, went_on)
     assert "port 7070" in text_of(went_on)
 
     choose(user, search_knowledge_base="never")

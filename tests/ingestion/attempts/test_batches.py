@@ -79,7 +79,7 @@ class Spoiling:
         return await self._inner.embed_passages(texts, account=account)
 
 
-def spoilt(context: WorkerContext, word: str, error: Exception) -> WorkerContext:
+def with_failing_encoder(context: WorkerContext, word: str, error: Exception) -> WorkerContext:
     space = context.spaces.default
     encoder: Any = Spoiling(space.encoder, word, error)
     return replace(context, spaces=EmbeddingSpaces([replace(space, encoder=encoder)]))
@@ -171,7 +171,7 @@ async def test_those_that_somebody_took_away_meanwhile_do_not_end_with_the_other
 async def test_document_that_the_encoder_refuses_fails_alone(context: WorkerContext):
     kb_id = await base(context)
     small = await fill(context, kb_id, text("okapi"), text("zebra"), text("quagga"))
-    broken = spoilt(context, "zebra", EmbeddingsRefused())
+    broken = with_failing_encoder(context, "zebra", EmbeddingsRefused())
     await process_documents(broken, await claim(broken, small[0]))
     for document_id in (small[0], small[2]):
         await check_whole(context, document_id)
@@ -184,7 +184,7 @@ async def test_document_that_the_encoder_refuses_fails_alone(context: WorkerCont
 async def test_all_wait_for_a_part_that_is_away(context: WorkerContext):
     kb_id = await base(context)
     small = await fill(context, kb_id, text("okapi"), text("zebra"))
-    broken = spoilt(context, "zebra", EngineUnavailable(reason="it is away"))
+    broken = with_failing_encoder(context, "zebra", EngineUnavailable(reason="it is away"))
     await process_documents(broken, await claim(broken, small[0]))
     for row in await rows(context, small):
         assert (row.status, row.attempt, row.lease_owner) == ("pending", 0, None)

@@ -47,7 +47,7 @@ def put(folder, name, content):
     return path
 
 
-def saved(image, kind, **options):
+def encode_image(image, kind, **options):
     buffer = io.BytesIO()
     image.save(buffer, kind, **options)
     return buffer.getvalue()
@@ -95,7 +95,7 @@ async def test_each_page_has_its_time_and_no_page_has_that_of_all(child, tmp_pat
     parsed = await child.parse(book, "application/pdf", limits=ParseLimits(picture_seconds=1.5))
     assert parsed.pages == 10
     noise = Image.frombytes("L", (3000, 2000), random.Random(1).randbytes(6_000_000))
-    picture = put(tmp_path, "noise.png", saved(noise, "PNG"))
+    picture = put(tmp_path, "noise.png", encode_image(noise, "PNG"))
     with pytest.raises(ParseFailure) as caught:
         await child.parse(picture, "image/png", limits=ParseLimits(picture_seconds=0.1))
     assert caught.value.reason == "parse_timeout"
@@ -131,7 +131,7 @@ def test_each_page_of_a_tiff_is_read(tmp_path):
     with Image.open(NOTICE) as image:
         grey = image.convert("L")
         blank = Image.new("L", grey.size, 255)
-        content = saved(grey, "TIFF", save_all=True, append_images=[blank, grey], dpi=(300, 300))
+        content = encode_image(grey, "TIFF", save_all=True, append_images=[blank, grey], dpi=(300, 300))
     parsed = parser_for("image/tiff")(put(tmp_path, "a.tiff", content), ParseLimits())
     assert parsed.pages == 3
     assert [element.page for element in parsed.elements] == [1, 1, 3, 3]
@@ -147,14 +147,14 @@ def test_picture_of_a_whole_chat_is_read_in_parts_that_cut_no_line(tmp_path):
     # A part of an even height would end in the middle of the second one's first Chinese line.
     for top in (0, 8_000 - 313, chat.height - notice.height):
         chat.paste(notice, (0, top))
-    path = put(tmp_path, "a.png", saved(chat, "PNG"))
+    path = put(tmp_path, "a.png", encode_image(chat, "PNG"))
     parsed = parser_for("image/png")(path, ParseLimits())
     assert parsed.pages == 1
     assert parsed.text.count(ENGLISH) == parsed.text.count(CHINESE) == 3
 
 
 def test_picture_that_is_too_wide_to_be_read_says_so(tmp_path):
-    path = put(tmp_path, "a.png", saved(Image.new("L", (33_000, 10), 255), "PNG"))
+    path = put(tmp_path, "a.png", encode_image(Image.new("L", (33_000, 10), 255), "PNG"))
     with pytest.raises(ParseFailure) as caught:
         parser_for("image/png")(path, ParseLimits())
     assert caught.value.reason == "image_too_large"
@@ -165,11 +165,11 @@ def test_picture_is_turned_upright_and_set_on_white(tmp_path):
         exif = Image.Exif()
         exif[0x0112] = 6
         turned = image.convert("L").rotate(90, expand=True)
-        content = saved(turned, "JPEG", exif=exif, quality=95, dpi=(300, 300))
+        content = encode_image(turned, "JPEG", exif=exif, quality=95, dpi=(300, 300))
         grey = image.convert("L")
         black = Image.new("L", grey.size, 0)
         clear = Image.merge("RGBA", (black, black, black, ImageOps.invert(grey)))
-        transparent = saved(clear, "PNG", dpi=(300, 300))
+        transparent = encode_image(clear, "PNG", dpi=(300, 300))
     parsed = parser_for("image/jpeg")(put(tmp_path, "a.jpg", content), ParseLimits())
     assert ENGLISH in parsed.text
     parsed = parser_for("image/png")(put(tmp_path, "a.png", transparent), ParseLimits())
@@ -180,7 +180,7 @@ def test_of_an_animation_the_first_picture_is_read(tmp_path):
     with Image.open(NOTICE) as image:
         grey = image.convert("L")
         blank = Image.new("L", grey.size, 255)
-        content = saved(grey, "PNG", save_all=True, append_images=[blank], dpi=(300, 300))
+        content = encode_image(grey, "PNG", save_all=True, append_images=[blank], dpi=(300, 300))
     parsed = parser_for("image/png")(put(tmp_path, "a.png", content), ParseLimits())
     assert parsed.pages == 1
     assert ENGLISH in parsed.text
@@ -189,7 +189,7 @@ def test_of_an_animation_the_first_picture_is_read(tmp_path):
 def test_small_letters_of_a_screenshot_are_read(tmp_path):
     with Image.open(NOTICE) as image:
         small = image.convert("L").resize((500, 187), Image.Resampling.LANCZOS)
-    parsed = parser_for("image/png")(put(tmp_path, "a.png", saved(small, "PNG")), ParseLimits())
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", encode_image(small, "PNG")), ParseLimits())
     assert "backup" in parsed.text
 
 
@@ -227,7 +227,7 @@ STATES = {
 @pytest.mark.parametrize("state", STATES)
 def test_page_is_read_in_whatever_state_it_came(tmp_path, state: str, kind: str):
     with Image.open(NOTICE) as image:
-        content = saved(STATES[state](image.convert("L")), kind, dpi=(300, 300), resolution=72)
+        content = encode_image(STATES[state](image.convert("L")), kind, dpi=(300, 300), resolution=72)
     media_type = "image/png" if kind == "PNG" else "application/pdf"
     parsed = parser_for(media_type)(put(tmp_path, "a", content), ParseLimits())
     assert ENGLISH in parsed.text
@@ -275,7 +275,7 @@ def test_line_across_a_page_does_not_turn_it(tmp_path):
         page.paste(image.convert("L"))
     height = page.height
     ImageDraw.Draw(page).line([(0, height - 400), (page.width, height - 110)], fill=0, width=14)
-    parsed = parser_for("image/png")(put(tmp_path, "a.png", saved(page, "PNG")), ParseLimits())
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", encode_image(page, "PNG")), ParseLimits())
     assert ENGLISH in parsed.text
     assert CHINESE in parsed.text
 
@@ -286,7 +286,7 @@ def test_blank_picture_is_read_as_it_is_and_has_no_text(size: tuple[int, int], t
     width, height = size
     preprocess.read(recogniser, GreyImage(b"\xff" * (width * height), width, height, width))
     assert (recogniser.pictures[0].width, recogniser.pictures[0].height) == size
-    blank = saved(Image.new("L", size, 255), "PNG")
+    blank = encode_image(Image.new("L", size, 255), "PNG")
     with pytest.raises(ParseFailure) as caught:
         parser_for("image/png")(put(tmp_path, "a.png", blank), ParseLimits())
     assert caught.value.reason == "empty_text"
@@ -296,7 +296,7 @@ def test_blank_picture_is_read_as_it_is_and_has_no_text(size: tuple[int, int], t
 def test_resolution_that_is_none_is_passed_over(dpi: tuple[int, int], tmp_path):
     value = IFDRational(*dpi)
     with Image.open(NOTICE) as image:
-        content = saved(image.convert("L"), "TIFF", tiffinfo={282: value, 283: value, 296: 2})
+        content = encode_image(image.convert("L"), "TIFF", tiffinfo={282: value, 283: value, 296: 2})
     parsed = parser_for("image/tiff")(put(tmp_path, "a.tiff", content), ParseLimits())
     assert ENGLISH in parsed.text
 

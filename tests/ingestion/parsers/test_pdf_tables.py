@@ -28,7 +28,7 @@ def parse(folder: Path, content: bytes) -> ParsedDocument:
     return parser_for("application/pdf")(path, ParseLimits())
 
 
-def shown(parsed: ParsedDocument) -> list[tuple[str, str]]:
+def kinds_and_texts(parsed: ParsedDocument) -> list[tuple[str, str]]:
     return [(element.kind, element.text) for element in parsed.elements]
 
 
@@ -39,7 +39,7 @@ def test_table_stands_between_the_texts_around_it(tmp_path: Path):
         words(50, 500, "So it is."),
     ]
     parsed = parse(tmp_path, ruled_pdf([words(50, 700, "First page.")], page))
-    assert shown(parsed) == [
+    assert kinds_and_texts(parsed) == [
         ("paragraph", "First page."),
         ("paragraph", "What tea costs."),
         ("table", "Tea | North | South\nGreen | 3.50 | 3.70\nBlack |  | 2.10"),
@@ -68,7 +68,7 @@ def test_table_stands_between_the_texts_around_it(tmp_path: Path):
 )
 def test_rules_may_be_drawn_in_any_way(tmp_path: Path, rules: list[str]):
     drawn = [*cells(50, 650, WIDTHS, PRICES), *rules, words(50, 500, "So it is.")]
-    assert shown(parse(tmp_path, ruled_pdf(drawn))) == [
+    assert kinds_and_texts(parse(tmp_path, ruled_pdf(drawn))) == [
         ("table", "Tea | North | South\nGreen | 3.50 | 3.70\nBlack |  | 2.10"),
         ("paragraph", "So it is."),
     ]
@@ -83,7 +83,7 @@ def test_cell_over_several_columns_or_rows_keeps_its_text(tmp_path: Path):
         "150 630 160 20 re S",
         *(f"{x} {y} 80 20 re S" for x in (150, 230) for y in (610, 590)),
     ]
-    (found,) = shown(parse(tmp_path, ruled_pdf(drawn)))
+    (found,) = kinds_and_texts(parse(tmp_path, ruled_pdf(drawn)))
     assert found == (
         "table",
         "Region | the whole year 2024 |\n | first | second\nNorth | 1 | 2",
@@ -140,7 +140,7 @@ def test_places_of_pages_are_the_same_after_the_wire(tmp_path: Path):
 def test_tables_with_headers_of_their_own_are_two(tmp_path: Path):
     other = (("City", "River", "Lake"), ("Rome", "1", "0"))
     pages = [table(50, 200, WIDTHS, PRICES), table(50, 750, WIDTHS, other)]
-    assert [kind for kind, _ in shown(parse(tmp_path, ruled_pdf(*pages)))] == ["table", "table"]
+    assert [kind for kind, _ in kinds_and_texts(parse(tmp_path, ruled_pdf(*pages)))] == ["table", "table"]
 
 
 def test_boxes_and_drawings_are_no_tables(tmp_path: Path):
@@ -148,7 +148,7 @@ def test_boxes_and_drawings_are_no_tables(tmp_path: Path):
     chart = [line(50, 300 + 20 * n, 450, 300 + 20 * n) for n in range(10)]
     chart += [line(50 + 40 * n, 300, 50 + 40 * n, 480) for n in range(11)]
     chart += [words(60, 305, "a"), words(200, 400, "b")]
-    found = shown(parse(tmp_path, ruled_pdf([*box, *chart])))
+    found = kinds_and_texts(parse(tmp_path, ruled_pdf([*box, *chart])))
     assert {kind for kind, _ in found} == {"paragraph"}
     assert "Take care of the box." in found[0][1]
 
@@ -156,14 +156,14 @@ def test_boxes_and_drawings_are_no_tables(tmp_path: Path):
 def test_page_that_draws_without_end_is_read_as_text(tmp_path: Path):
     flood = [line(n % 500, n % 700, n % 500 + 20, n % 700) for n in range(5_000)]
     drawn = [*table(50, 650, WIDTHS, PRICES), *flood]
-    found = shown(parse(tmp_path, ruled_pdf(drawn)))
+    found = kinds_and_texts(parse(tmp_path, ruled_pdf(drawn)))
     assert {kind for kind, _ in found} == {"paragraph"}
     assert "Green" in " ".join(text for _, text in found)
 
 
 def test_turned_page_is_read_as_text(tmp_path: Path):
     drawn = ruled_pdf(table(50, 650, WIDTHS, PRICES), more="/Rotate 90")
-    assert {kind for kind, _ in shown(parse(tmp_path, drawn))} == {"paragraph"}
+    assert {kind for kind, _ in kinds_and_texts(parse(tmp_path, drawn))} == {"paragraph"}
 
 
 @given(data=st.data())
@@ -197,7 +197,7 @@ def test_word_that_is_parted_in_a_cell_is_put_together(tmp_path: Path):
         "150 540 80 50 re S",
         "230 540 80 50 re S",
     ]
-    (_, text) = shown(parse(tmp_path, ruled_pdf(drawn)))[0]
+    (_, text) = kinds_and_texts(parse(tmp_path, ruled_pdf(drawn)))[0]
     assert text.splitlines()[-1] == "mountain | 9 |"
 
 

@@ -43,7 +43,7 @@ async def delete(context: WorkerContext, document_id: str) -> None:
         await document_actions.apply_action(work, SYSTEM_VIEWER, ActionName.DELETE, row.knowledge_base_id, document_id)
 
 
-async def indexed(context: WorkerContext, *, kb_id: str | None = None) -> Document:
+async def ingest_document(context: WorkerContext, *, kb_id: str | None = None) -> Document:
     document = await upload(context, TEXT, name=f"{new_id()}.md", kb_id=kb_id)
     await ingest(context, document.id)
     assert await context.spaces.default.index.count(document_id=document.id) > 0
@@ -51,8 +51,8 @@ async def indexed(context: WorkerContext, *, kb_id: str | None = None) -> Docume
 
 
 async def test_deleted_document_leaves_nothing_and_its_neighbour_stays(context: WorkerContext):
-    document = await indexed(context)
-    other = await indexed(context, kb_id=document.knowledge_base_id)
+    document = await ingest_document(context)
+    other = await ingest_document(context, kb_id=document.knowledge_base_id)
     await delete(context, document.id)
     await erase_document(context, document.id)
     assert await context.spaces.default.index.count(document_id=document.id) == 0
@@ -64,9 +64,9 @@ async def test_deleted_document_leaves_nothing_and_its_neighbour_stays(context: 
 
 async def test_small_documents_that_were_deleted_too_go_along(context: WorkerContext, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("ingestion.worker.deletion._MAX_SIBLING_CHUNKS", 1)
-    one = await indexed(context)
-    small, kept, large, held = [await indexed(context, kb_id=one.knowledge_base_id) for _ in range(4)]
-    elsewhere = await indexed(context)
+    one = await ingest_document(context)
+    small, kept, large, held = [await ingest_document(context, kb_id=one.knowledge_base_id) for _ in range(4)]
+    elsewhere = await ingest_document(context)
     for document in (one, small, large, held, elsewhere):
         await delete(context, document.id)
     await edit(context.database, large.id, chunk_count=2)
@@ -102,8 +102,8 @@ class SlowStore:
 
 
 async def test_document_that_can_not_be_erased_keeps_no_other(context: WorkerContext):
-    stuck = await indexed(context)
-    others = [await indexed(context, kb_id=stuck.knowledge_base_id) for _ in range(3)]
+    stuck = await ingest_document(context)
+    others = [await ingest_document(context, kb_id=stuck.knowledge_base_id) for _ in range(3)]
     for document in (stuck, *others):
         await delete(context, document.id)
     store: Any = SlowStore(context.store, refused=stuck.storage_key)
@@ -115,8 +115,8 @@ async def test_document_that_can_not_be_erased_keeps_no_other(context: WorkerCon
 
 
 async def test_every_job_that_is_cut_off_has_erased_something(context: WorkerContext):
-    first = await indexed(context)
-    rest = [await indexed(context, kb_id=first.knowledge_base_id) for _ in range(5)]
+    first = await ingest_document(context)
+    rest = [await ingest_document(context, kb_id=first.knowledge_base_id) for _ in range(5)]
     for document in (first, *rest):
         await delete(context, document.id)
     store: Any = SlowStore(context.store, seconds=0.4)
@@ -127,7 +127,7 @@ async def test_every_job_that_is_cut_off_has_erased_something(context: WorkerCon
 
 
 async def test_document_that_was_not_deleted_is_never_erased(context: WorkerContext):
-    document = await indexed(context)
+    document = await ingest_document(context)
     await erase_document(context, document.id)
     await erase_knowledge_base(context, document.knowledge_base_id)
     assert await reread(context.database, document.id) == document
@@ -136,7 +136,7 @@ async def test_document_that_was_not_deleted_is_never_erased(context: WorkerCont
 
 
 async def test_held_document_waits_until_its_worker_lets_go(context: WorkerContext):
-    document = await indexed(context)
+    document = await ingest_document(context)
     await delete(context, document.id)
     held = utc_now() + timedelta(seconds=60)
     await edit(context.database, document.id, lease_until=held, lease_owner="two")
@@ -154,7 +154,7 @@ async def test_worker_whose_clock_is_wrong_erases_no_held_document(
 ):
     if database_kind == "sqlite":
         pytest.skip("SQLite has no clock but this process's")
-    document = await indexed(context)
+    document = await ingest_document(context)
     await delete(context, document.id)
     held = utc_now() + timedelta(seconds=60)
     await edit(context.database, document.id, lease_until=held, lease_owner="two")
@@ -166,7 +166,7 @@ async def test_worker_whose_clock_is_wrong_erases_no_held_document(
 
 
 async def test_index_that_is_down_keeps_the_row_for_the_next_time(context: WorkerContext, tmp_path: Path):
-    document = await indexed(context)
+    document = await ingest_document(context)
     await delete(context, document.id)
     closed = EdgeVectorIndex(tmp_path / "closed", 384)
     spaces = EmbeddingSpaces([replace(context.spaces.default, index=closed)])
@@ -178,7 +178,7 @@ async def test_index_that_is_down_keeps_the_row_for_the_next_time(context: Worke
 
 
 async def test_index_that_could_not_be_opened_keeps_nobodys_documents(context: WorkerContext):
-    document, other = await indexed(context), await indexed(context)
+    document, other = await ingest_document(context), await ingest_document(context)
     broken = beside_unopened(context)
     await delete(context, document.id)
     await erase_document(broken, document.id)
@@ -191,11 +191,11 @@ async def test_index_that_could_not_be_opened_keeps_nobodys_documents(context: W
 
 
 async def test_deleted_knowledge_base_goes_with_all_documents(context: WorkerContext):
-    first = await indexed(context)
+    first = await ingest_document(context)
     kb_id = first.knowledge_base_id
-    await indexed(context, kb_id=kb_id)
+    await ingest_document(context, kb_id=kb_id)
     await upload(context, TEXT, kb_id=kb_id)
-    neighbour = await indexed(context)
+    neighbour = await ingest_document(context)
     async with unit_of_work(context.database) as work:
         await knowledge_bases.delete(work, await work.session.get_one(KnowledgeBase, kb_id))
     await erase_knowledge_base(context, kb_id)
@@ -206,9 +206,9 @@ async def test_deleted_knowledge_base_goes_with_all_documents(context: WorkerCon
 
 
 async def test_knowledge_base_with_a_held_document_waits_for_it(context: WorkerContext):
-    document = await indexed(context)
+    document = await ingest_document(context)
     kb_id = document.knowledge_base_id
-    await indexed(context, kb_id=kb_id)
+    await ingest_document(context, kb_id=kb_id)
     async with unit_of_work(context.database) as work:
         await knowledge_bases.delete(work, await work.session.get_one(KnowledgeBase, kb_id))
     await edit(context.database, document.id, lease_until=utc_now() + timedelta(seconds=60))
@@ -227,7 +227,7 @@ async def test_large_knowledge_base_is_erased_in_few_transactions_of_few_rows(
     kb_id = (await upload(context, TEXT)).knowledge_base_id
     for number in range(110):
         await upload(context, TEXT, name=f"{number}.md", kb_id=kb_id)
-    many = await indexed(context, kb_id=kb_id)
+    many = await ingest_document(context, kb_id=kb_id)
     await add_chunks(context, many, 120)
     async with unit_of_work(context.database) as work:
         await knowledge_bases.delete(work, await work.session.get_one(KnowledgeBase, kb_id))

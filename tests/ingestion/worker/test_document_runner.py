@@ -58,12 +58,12 @@ async def fill(context: WorkerContext, kb_id: str, count: int, content: bytes = 
     return [(await upload(context, content, name=f"{new_id()}.md", kb_id=kb_id)).id for _ in range(count)]
 
 
-def ended(context: WorkerContext, kb_id: str) -> Callable[[], Awaitable[bool]]:
-    async def all_ended() -> bool:
+def all_ended(context: WorkerContext, kb_id: str) -> Callable[[], Awaitable[bool]]:
+    async def is_over() -> bool:
         rows = await rows_of(context, kb_id)
         return all(row.status in {"completed", "failed", "cancelled"} for row in rows)
 
-    return all_ended
+    return is_over
 
 
 async def test_documents_are_processed_though_every_message_was_lost(context: WorkerContext):
@@ -71,7 +71,7 @@ async def test_documents_are_processed_though_every_message_was_lost(context: Wo
     kb_id = await base(context)
     await fill(context, kb_id, 6)
     async with running(context):
-        await until(ended(context, kb_id))
+        await until(all_ended(context, kb_id))
     assert {row.status for row in await rows_of(context, kb_id)} == {"completed"}
     assert {row.attempt for row in await rows_of(context, kb_id)} == {1}
 
@@ -81,7 +81,7 @@ async def test_two_workers_share_the_work_and_do_nothing_twice(context: WorkerCo
     ids = await fill(context, kb_id, 8)
     second = replace(context, owner="worker-2", wake=asyncio.Event())
     async with running(context), running(second):
-        await until(ended(context, kb_id))
+        await until(all_ended(context, kb_id))
     rows = await rows_of(context, kb_id)
     assert {(row.status, row.attempt) for row in rows} == {("completed", 1)}
     index = context.spaces.default.index
@@ -102,7 +102,7 @@ async def test_single_document_of_another_owner_does_not_wait_for_the_many(conte
         await until(at_work)
         [single] = await fill(context, one, 1)
         context.wake.set()
-        await until(ended(context, one))
+        await until(all_ended(context, one))
         done = [row.status == "completed" for row in await rows_of(context, many)]
     assert (await reread(context.database, single)).status == "completed"
     assert sum(done) < 10
@@ -152,7 +152,7 @@ async def test_paused_knowledge_base_is_passed_over_and_what_is_in_hand_given_ba
         assert {row.attempt for row in await rows_of(context, kb_id)} == {0}
         async with unit_of_work(context.database) as work:
             document_actions.resume_all(work, await work.session.get_one(KnowledgeBase, kb_id))
-        await until(ended(context, kb_id))
+        await until(all_ended(context, kb_id))
     assert (await reread(context.database, first)).status == "completed"
     assert (await reread(context.database, second)).attempt == 1
 
@@ -186,7 +186,7 @@ async def test_document_cancelled_or_paused_in_work_is_given_up_promptly(context
             following = ActionName.RESUME
         async with unit_of_work(context.database) as work:
             await document_actions.apply_action(work, SYSTEM_VIEWER, following, kb_id, document_id)
-        await until(ended(context, kb_id))
+        await until(all_ended(context, kb_id))
     row = await reread(context.database, document_id)
     assert (row.status, row.attempt) == ("completed", 1)
     assert await index.count(document_id=document_id) == row.chunk_count

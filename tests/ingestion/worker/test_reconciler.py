@@ -53,7 +53,7 @@ async def erasure(context: WorkerContext) -> str:
     return document_jobs.erase_key(document.id)
 
 
-async def lost(context: WorkerContext, **changes: object) -> Document:
+async def add_lost_document(context: WorkerContext, **changes: object) -> Document:
     """A document that was last heard of a while ago."""
     document = await upload(context, TEXT)
     await age(context, document.id, **changes)
@@ -63,7 +63,7 @@ async def lost(context: WorkerContext, **changes: object) -> Document:
 async def test_expired_lease_lets_the_document_wait_and_says_why(context: WorkerContext):
     past = utc_now() - timedelta(seconds=1)
     changes = {"status": "processing", "attempt": 2, "lease_owner": "dead", "lease_until": past}
-    document = await lost(context, **changes)
+    document = await add_lost_document(context, **changes)
     await requeue_lost(context)
     row = await reread(context.database, document.id)
     assert (row.status, row.stage, row.attempt, row.lease_owner) == ("pending", "queued", 2, "dead")
@@ -84,7 +84,7 @@ async def test_expired_lease_lets_the_document_wait_and_says_why(context: Worker
 async def test_document_that_waits_for_nothing_is_left_alone(context: WorkerContext, changes: dict[str, object]):
     now = utc_now()
     later = {name: now + one if isinstance(one, timedelta) else one for name, one in changes.items()}
-    document = await lost(context, **later)
+    document = await add_lost_document(context, **later)
     before = await reread(context.database, document.id)
     assert await requeue_lost(context) == 0
     assert await reread(context.database, document.id) == before
@@ -96,7 +96,7 @@ async def test_leases_are_not_judged_by_a_clock_that_was_just_set(
     await requeue_lost(context)
     past = utc_now() - timedelta(seconds=1)
     changes = {"status": "processing", "lease_owner": "alive", "lease_until": past}
-    document = await lost(context, **changes)
+    document = await add_lost_document(context, **changes)
     # The monotonic clock stands still while the other goes on: that is how a jump looks.
     stopped = time.monotonic() - 3600
     monkeypatch.setattr("core.clock_skew.time.monotonic", lambda: stopped)
@@ -178,8 +178,8 @@ async def test_forgotten_deletions_are_queued_again(context: WorkerContext):
 async def test_forgotten_deletions_do_not_wait_for_an_index_that_is_down(
     context: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ):
-    await lost(context, status="cancelled", lease_owner="dead")
-    deleted = await lost(context, deleted_at=utc_now() - LONG_AGO)
+    await add_lost_document(context, status="cancelled", lease_owner="dead")
+    deleted = await add_lost_document(context, deleted_at=utc_now() - LONG_AGO)
 
     async def is_down(*_: object, **__: object) -> None:
         raise VectorIndexUnavailable(reason="test")

@@ -10,7 +10,7 @@ from arq.typing import WorkerCoroutine
 from arq.worker import func
 
 from ingestion.worker.main import QueueWorker
-from tests.fixtures.servers.redis_server import OwnRedis
+from tests.fixtures.servers.redis_server import RedisServer
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 async def test_jobs_are_taken_again_when_redis_is_back():
-    redis = OwnRedis()
+    redis = RedisServer()
     settings, ran = RedisSettings.from_dsn(redis.url), list[str]()
 
     async def note(ctx: dict[Any, Any], name: str) -> None:

@@ -138,9 +138,9 @@ async def take_one_by_one(
     taken: list[tuple[object, ...]] = []
     for one in sent:
         try:
-            taken.append(told(await take_in(database, base, one, quota=quota)))
+            taken.append(outcome_of(await take_in(database, base, one, quota=quota)))
         except (DocumentNameTaken, QuotaExceeded) as error:
-            taken.append(told(error))
+            taken.append(outcome_of(error))
     return taken
 
 
@@ -149,10 +149,10 @@ async def take_together(
 ) -> list[tuple[object, ...]]:
     async with unit_of_work(database) as work:
         taken = await document_upload.apply_uploads(work, SYSTEM_VIEWER, base, sent, quota_bytes=quota)
-    return [told(one) for one in taken]
+    return [outcome_of(one) for one in taken]
 
 
-def told(one: UploadResult | UploadRefusal) -> tuple[object, ...]:
+def outcome_of(one: UploadResult | UploadRefusal) -> tuple[object, ...]:
     if isinstance(one, UploadResult):
         return one.document.name, one.outcome, tuple(one.spare_keys)
     return type(one), one.details.get("used_bytes")

@@ -34,7 +34,7 @@ async def kb_of(context: WorkerContext, document: Document) -> KnowledgeBase:
         return await session.get_one(KnowledgeBase, document.knowledge_base_id)
 
 
-async def indexed(context: WorkerContext, text: str, *, kb_id: str | None = None) -> Document:
+async def ingest_document(context: WorkerContext, text: str, *, kb_id: str | None = None) -> Document:
     document = await upload(context, text.encode(), kb_id=kb_id)
     await ingest(context, document.id)
     return document
@@ -48,7 +48,7 @@ async def find(
 
 
 async def test_passage_is_found_with_its_text_and_document(context: WorkerContext, searcher: Searcher):
-    document = await indexed(context, "# Zebra\n\nA zebra sleeps at noon.")
+    document = await ingest_document(context, "# Zebra\n\nA zebra sleeps at noon.")
     (found,) = await find(searcher, [await kb_of(context, document)])
     assert (found.chunk.document_id, found.document_name) == (document.id, "a.md")
     assert "zebra sleeps" in found.chunk.content
@@ -58,7 +58,7 @@ async def test_passage_is_found_with_its_text_and_document(context: WorkerContex
 async def test_points_that_sql_does_not_vouch_for_are_not_found(
     context: WorkerContext, searcher: Searcher, change: str
 ):
-    document = await indexed(context, "# Zebra\n\nA zebra sleeps at noon.")
+    document = await ingest_document(context, "# Zebra\n\nA zebra sleeps at noon.")
     kb = await kb_of(context, document)
     changes = {
         "deleted": {"deleted_at": utc_now()},
@@ -71,8 +71,8 @@ async def test_points_that_sql_does_not_vouch_for_are_not_found(
 
 
 async def test_point_filed_under_a_foreign_knowledge_base_is_not_found(context: WorkerContext, searcher: Searcher):
-    mine = await indexed(context, "# Mine\n\nMy zebra.")
-    foreign = await indexed(context, "# Secret\n\nA secret zebra.")
+    mine = await ingest_document(context, "# Mine\n\nMy zebra.")
+    foreign = await ingest_document(context, "# Secret\n\nA secret zebra.")
     async with context.database.reading() as session:
         chunk = (await session.exec(select(Chunk).where(col(Chunk.document_id) == foreign.id))).one()
     dense = (await context.spaces.default.encoder.embed_passages([chunk.content]))[0]
@@ -91,7 +91,7 @@ async def test_point_filed_under_a_foreign_knowledge_base_is_not_found(context: 
 
 
 async def test_disabled_knowledge_base_gives_nothing(context: WorkerContext, searcher: Searcher):
-    document = await indexed(context, "# Zebra\n\nA zebra sleeps at noon.")
+    document = await ingest_document(context, "# Zebra\n\nA zebra sleeps at noon.")
     async with unit_of_work(context.database) as work:
         row = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
         row.enabled = False
@@ -108,7 +108,7 @@ async def test_disabled_knowledge_base_gives_nothing(context: WorkerContext, sea
 )
 async def test_a_passage_is_found_by_its_number(context: WorkerContext, searcher: Searcher, text: str, question: str):
     numbers = [5, 17, 77, 177, 770]
-    documents = {number: await indexed(context, text.format(number)) for number in numbers}
+    documents = {number: await ingest_document(context, text.format(number)) for number in numbers}
     kbs = [await kb_of(context, document) for document in documents.values()]
     found = await find(searcher, kbs, question)
     assert found[0].chunk.document_id == documents[77].id
@@ -117,8 +117,8 @@ async def test_a_passage_is_found_by_its_number(context: WorkerContext, searcher
 
 
 async def test_results_of_several_knowledge_bases_are_one_ranking(context: WorkerContext, searcher: Searcher):
-    first = await indexed(context, "# Zebra\n\nA zebra sleeps at noon.")
-    second = await indexed(context, "# Lion\n\nA lion hunts the zebra at night.")
+    first = await ingest_document(context, "# Zebra\n\nA zebra sleeps at noon.")
+    second = await ingest_document(context, "# Lion\n\nA lion hunts the zebra at night.")
     kbs = [await kb_of(context, document) for document in (first, second)]
     found = await find(searcher, kbs, "zebra sleeps")
     assert [passage.chunk.document_id for passage in found] == [first.id, second.id]

@@ -56,7 +56,7 @@ class Broken:
         raise self._error
 
 
-def spoilt(context: WorkerContext, error: AgentexError) -> Searcher:
+def with_failing_model(context: WorkerContext, error: AgentexError) -> Searcher:
     """A search where a second model has this error."""
     spaces = [context.spaces.default]
     if not isinstance(error, EmbeddingModelNotServed):
@@ -105,7 +105,7 @@ async def find(
 async def test_others_are_searched_and_the_answer_names_what_was_not(
     context: WorkerContext, bases: list[KnowledgeBase], error: AgentexError, code: str
 ):
-    result = await find(spoilt(context, error), bases)
+    result = await find(with_failing_model(context, error), bases)
     assert [hit.chunk.knowledge_base_id for hit in result.passages] == [bases[1].id]
     assert result.generations == {bases[1].id: bases[1].generation}
     (warning,) = result.warnings
@@ -132,7 +132,7 @@ async def test_model_that_is_asked_late_stops_no_other(
     explain: bool,
 ):
     await fill(context, bases[0])
-    result = await find(spoilt(context, AWAY), bases, query, filters, explain=explain)
+    result = await find(with_failing_model(context, AWAY), bases, query, filters, explain=explain)
     assert [hit.chunk.knowledge_base_id for hit in result.passages] == [bases[1].id]
     assert [warning.code for warning in result.warnings] == ["embedding_endpoint_unavailable"]
 
@@ -146,7 +146,7 @@ async def test_where_nothing_can_be_searched_it_stays_an_error(
     off = await base(context, "all-MiniLM-L6-v2", enabled=False)
     for rows in ([bases[0]], [bases[0], off]):
         with pytest.raises(type(error)):
-            await find(spoilt(context, error), rows, filters=filters)
+            await find(with_failing_model(context, error), rows, filters=filters)
 
 
 @pytest.mark.parametrize("error", [EngineUnavailable(), VectorIndexUnavailable()], ids=str)
@@ -154,7 +154,7 @@ async def test_outage_of_the_servers_own_parts_is_not_hidden(
     context: WorkerContext, bases: list[KnowledgeBase], error: AgentexError
 ):
     with pytest.raises(type(error)):
-        await find(spoilt(context, error), bases)
+        await find(with_failing_model(context, error), bases)
 
 
 class Slow(Broken):
@@ -246,7 +246,7 @@ async def test_model_is_not_waited_for_whose_documents_the_filters_leave_out(out
 async def test_model_that_is_away_keeps_no_other_from_being_warmed_up(
     context: WorkerContext, bases: list[KnowledgeBase]
 ):
-    await spoilt(context, AWAY).warm_up()
+    await with_failing_model(context, AWAY).warm_up()
 
 
 def test_many_knowledge_bases_are_not_all_named():

@@ -23,7 +23,7 @@ from kb_service.transfer.archive_format import DocumentContent, PointEntry
 from kb_service.transfer.archive_reader import ArchiveReader, ArchiveReadLimits
 from kb_service.transfer.arrays import NumberedPoint
 from kb_service.vector_index.protocol import SparseVector
-from tests.fixtures.knowledge.kb_transfers import Parts, packed, unpacked
+from tests.fixtures.knowledge.kb_transfers import Parts, pack, unpack
 
 pytestmark = pytest.mark.anyio
 
@@ -97,7 +97,7 @@ def sample() -> Parts:
     }
 
 
-def opened(content: bytes, limits: ArchiveReadLimits = LIMITS) -> ArchiveReader:
+def open_archive(content: bytes, limits: ArchiveReadLimits = LIMITS) -> ArchiveReader:
     return ArchiveReader(io.BytesIO(content), limits)
 
 
@@ -153,7 +153,7 @@ def array(values: Any, kind: str) -> bytes:
 
 
 async def test_sample_is_read_as_it_is():
-    archive = opened(packed(sample()))
+    archive = open_archive(pack(sample()))
     ((content, original),) = await contents(archive)
     assert original == ORIGINAL
     assert [one.content for one in content.chunks] == ["zebra 0", "zebra 1"]
@@ -217,7 +217,7 @@ REFUSED_AT_ONCE: dict[str, Change] = {
 @pytest.mark.parametrize("change", REFUSED_AT_ONCE.values(), ids=REFUSED_AT_ONCE)
 def test_file_that_is_not_whole_or_breaks_a_rule_is_refused_at_once(change: Change):
     with pytest.raises(InvalidArchive):
-        opened(packed(change(sample())))
+        open_archive(pack(change(sample())))
 
 
 DENSE = f"{SHARD}/dense.npy"
@@ -261,7 +261,7 @@ REFUSED_WHEN_READ: dict[str, Change] = {
 
 @pytest.mark.parametrize("change", REFUSED_WHEN_READ.values(), ids=REFUSED_WHEN_READ)
 async def test_chunks_and_vectors_are_checked_when_they_are_read(change: Change):
-    archive = opened(packed(change(sample())))
+    archive = open_archive(pack(change(sample())))
     with pytest.raises(InvalidArchive):
         await contents(archive)
 
@@ -280,49 +280,49 @@ async def test_pickled_array_is_never_unpickled(tmp_path: Path):
     evil = io.BytesIO()
     npy.write_array(evil, np.array([[Bomb(tmp_path / "hit")] * 4] * 3, dtype=object))
     assert pickle.dumps(Bomb(tmp_path))
-    archive = opened(packed(with_part(DENSE, evil.getvalue())(sample())))
+    archive = open_archive(pack(with_part(DENSE, evil.getvalue())(sample())))
     with pytest.raises(InvalidArchive):
         await contents(archive)
     assert not (tmp_path / "hit").exists()
 
 
 def test_limits_of_size_hold():
-    content = packed(sample())
+    content = pack(sample())
     total = sum(map(len, sample().values()))
-    opened(content, ArchiveReadLimits(original_bytes=len(ORIGINAL), unpacked_bytes=total))
+    open_archive(content, ArchiveReadLimits(original_bytes=len(ORIGINAL), unpacked_bytes=total))
     for limits in (
         ArchiveReadLimits(len(ORIGINAL) - 1, total),
         ArchiveReadLimits(len(ORIGINAL), total - 1),
     ):
         with pytest.raises(InvalidArchive):
-            opened(content, limits)
+            open_archive(content, limits)
 
 
 def test_zip_bomb_is_refused_before_it_is_unpacked():
-    bomb = packed({**sample(), f"{SHARD}/chunks.jsonl": bytes(100 * 2**20)})
+    bomb = pack({**sample(), f"{SHARD}/chunks.jsonl": bytes(100 * 2**20)})
     assert len(bomb) < 200_000
     wide = ArchiveReadLimits(original_bytes=2**30, unpacked_bytes=2**40)
     with pytest.raises(InvalidArchive) as error:
-        opened(bomb, wide)
+        open_archive(bomb, wide)
     assert "too much" in str(error.value.details["error"])
 
 
 async def test_size_in_the_directory_is_no_way_around_the_limits():
     # The directory says one byte, the stream holds more: what is read is what was announced.
-    content = bytearray(packed(sample()))
+    content = bytearray(pack(sample()))
     name = b"originals/000001"
     at = content.rfind(name) - 46
     struct.pack_into("<L", content, at + 24, 5)
     with pytest.raises(InvalidArchive):
-        await contents(opened(bytes(content)))
+        await contents(open_archive(bytes(content)))
 
 
 def test_encrypted_doubled_and_overlapping_parts_are_refused():
-    plain = packed(sample())
+    plain = pack(sample())
     encrypted = bytearray(plain)
     encrypted[encrypted.find(b"PK\x01\x02") + 8] |= 1
     with pytest.raises(InvalidArchive):
-        opened(bytes(encrypted))
+        open_archive(bytes(encrypted))
     doubled = io.BytesIO(plain)
     with (
         zipfile.ZipFile(doubled, "a") as archive,
@@ -330,35 +330,35 @@ def test_encrypted_doubled_and_overlapping_parts_are_refused():
     ):
         archive.writestr("manifest.json", b"{}")
     with pytest.raises(InvalidArchive):
-        opened(doubled.getvalue())
+        open_archive(doubled.getvalue())
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"%PDF-1.7", b"PK\x05\x06" + bytes(18)])
 def test_what_is_no_such_file_is_refused(content: bytes):
     with pytest.raises(InvalidArchive):
-        opened(content)
+        open_archive(content)
 
 
 def test_directory_that_claims_to_be_huge_is_not_read():
-    content = bytearray(packed(sample()))
+    content = bytearray(pack(sample()))
     end = content.rfind(b"PK\x05\x06")
     struct.pack_into("<L", content, end + 12, 2**31)
     with pytest.raises(InvalidArchive) as error:
-        opened(bytes(content))
+        open_archive(bytes(content))
     assert "directory" in str(error.value.details["error"])
 
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 async def test_any_damage_is_refused_or_harmless(data: st.DataObject):
-    whole = packed(sample())
+    whole = pack(sample())
     at = data.draw(st.integers(0, len(whole) - 1))
     if data.draw(st.booleans()):
         damaged = whole[:at]
     else:
         damaged = whole[:at] + data.draw(st.binary(min_size=1, max_size=8)) + whole[at + 1 :]
     try:
-        read = await contents(opened(damaged))
+        read = await contents(open_archive(damaged))
     except InvalidArchive:
         return
     # A bit that nobody looks at, such as a date: then all is as it was.
@@ -366,4 +366,4 @@ async def test_any_damage_is_refused_or_harmless(data: st.DataObject):
 
 
 def test_helpers_agree():
-    assert unpacked(packed(sample())) == sample()
+    assert unpack(pack(sample())) == sample()
