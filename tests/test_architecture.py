@@ -1,4 +1,4 @@
-"""The rules of the house that no type checker knows: layers, sizes, registries, generated files."""
+"""The architecture rules that no type checker knows: layers, sizes, registries, generated files."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""Accounts that are deleted: what an heir gets, what is erased, and what is left of them."""
+"""The deletion of accounts: what an heir gets, what is erased, and what remains."""
 
 from collections.abc import Callable
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Attached images: what is kept of them, their links, whose they are, and when they go."""
+"""Attached images: clean-up, signed links, ownership and deletion."""
 
 import io
 import zlib

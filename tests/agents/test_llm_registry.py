@@ -1,4 +1,4 @@
-"""The registry of models while several administrators write it."""
+"""The registry of models under concurrent changes by administrators."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What others wrote does nothing in an exported Markdown file, however it is written."""
+"""The sanitizer of exported Markdown: foreign text has no effect, however it is written."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the audit log says of the policies that people choose for tools."""
+"""The audit entries of the tool policies that people choose."""
 
 import pytest
 from sqlmodel import select

@@ -1,4 +1,4 @@
-"""A download of a file that is deleted at the same moment is whole, or says that it is gone."""
+"""The download of a file that is deleted at the same moment."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Files are saved under names that every file system takes."""
+"""Names of downloads that every file system takes."""
 
 from urllib.parse import unquote
 

@@ -1,4 +1,4 @@
-"""Routes that are worked out when they are first asked."""
+"""Routes that are built at their first request."""
 
 import pytest
 from fastapi import FastAPI

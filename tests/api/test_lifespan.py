@@ -1,4 +1,4 @@
-"""The connections of the API process are all closed at its end, whatever one of them does."""
+"""The end of the API process: all connections are closed, whatever one of them does."""
 
 from pathlib import Path
 

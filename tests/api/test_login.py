@@ -1,4 +1,4 @@
-"""Logins beside writers: the slow part of one holds no transaction."""
+"""The login beside writers: its slow part holds no transaction."""
 
 import asyncio
 from types import SimpleNamespace

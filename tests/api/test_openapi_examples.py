@@ -1,4 +1,4 @@
-"""Examples and defaults of the OpenAPI document: what it shows is what it describes."""
+"""Examples and defaults of the OpenAPI document: valid by its own schemas."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

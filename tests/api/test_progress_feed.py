@@ -1,4 +1,4 @@
-"""Who follows a knowledge base is told of every document that changes, however many at once."""
+"""The progress feed of a knowledge base: every changed document, however many at once."""
 
 from datetime import datetime, timedelta
 

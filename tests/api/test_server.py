@@ -1,4 +1,4 @@
-"""What the API process does before it serves."""
+"""The start of the API process: file limits, keep-alive."""
 
 import resource
 

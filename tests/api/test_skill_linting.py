@@ -1,4 +1,4 @@
-"""Answers about skills: what they hold while a skill is read."""
+"""Reading of skills for answers: no database connection is held meanwhile."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""What is counted while it changes."""
+"""The system figures while what they count changes."""
 
 import shutil
 from pathlib import Path

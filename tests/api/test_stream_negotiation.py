@@ -1,4 +1,4 @@
-"""Which form of events an ``Accept`` header gets."""
+"""The choice of the event format by the ``Accept`` header."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Streams end with what they were opened with, the last of them as the first."""
+"""The registry of open streams: each ends with the credential that it was opened with."""
 
 from collections.abc import AsyncGenerator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A streamed answer: everything in order, and nothing for who has left."""
+"""The response of a stream: pieces in order, keep-alives, and the end when its reader leaves."""
 
 from collections.abc import AsyncGenerator, Sequence
 

@@ -1,4 +1,4 @@
-"""A contract server, and the command line in this process with a person's own folders."""
+"""A contract server, and the command line in this process with folders of the test's own."""
 
 import json
 import os

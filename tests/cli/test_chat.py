@@ -1,4 +1,4 @@
-"""Asking from the terminal: words as they come, sources, stopping, conversations."""
+"""``agentex chat``: streamed words, sources, stopping, conversations."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What an agent asks back is answered at the terminal."""
+"""Questions and approvals of an agent, answered at the terminal."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""How the client meets servers that are away, busy, foreign or new."""
+"""The HTTP client towards servers that are away, busy, foreign or newer."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The file of logins when several commands write it at the same moment."""
+"""The file of credentials under concurrent writers."""
 
 import threading
 from pathlib import Path

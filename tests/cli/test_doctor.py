@@ -1,4 +1,4 @@
-"""What the doctor finds."""
+"""``agentex doctor`` as a whole."""
 
 import sys
 from collections.abc import Iterator

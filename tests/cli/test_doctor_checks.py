@@ -1,4 +1,4 @@
-"""What the doctor finds of database, queue, keys, addresses, clocks, models and connections."""
+"""The single checks of the doctor: database, queue, keys, addresses, clocks, models, connections."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Ingesting files and folders: what is sent, what is not, and going on after an interruption."""
+"""``agentex ingest``: which files are sent, and resuming after an interruption."""
 
 import json
 import os

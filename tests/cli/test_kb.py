@@ -1,4 +1,4 @@
-"""Creating, listing, showing and deleting knowledge bases."""
+"""``agentex kb``: creating, listing, showing and deleting knowledge bases."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Logging in and out, and what is kept of it on the machine."""
+"""``agentex login`` and ``logout``, and the credentials they keep."""
 
 import json
 import subprocess

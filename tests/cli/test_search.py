@@ -1,4 +1,4 @@
-"""Searching from the terminal."""
+"""``agentex kb search``."""
 
 from tests.cli.conftest import Agentex
 from tests.fixtures.servers.contract_server import Contract

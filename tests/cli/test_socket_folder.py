@@ -1,4 +1,4 @@
-"""The folder of the sockets, where it lies outside of the data folder, is nobody else's."""
+"""The folder of the sockets outside of the data folder: private to its owner."""
 
 import os
 

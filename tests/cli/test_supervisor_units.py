@@ -1,4 +1,4 @@
-"""Pieces of the supervisor: one watched part, the screen, the log files, the messages."""
+"""Units of the supervisor: one watched part, the display, log files, messages."""
 
 import asyncio
 import io

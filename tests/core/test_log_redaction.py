@@ -1,4 +1,4 @@
-"""No secret comes into a log line, whatever field or text it stands in."""
+"""The redaction of secrets in log lines."""
 
 import pytest
 

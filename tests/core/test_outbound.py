@@ -1,4 +1,4 @@
-"""The guard of outgoing connections: what it refuses, and that nothing gets around it."""
+"""The guard of outgoing connections."""
 
 import asyncio
 import socket

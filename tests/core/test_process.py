@@ -1,4 +1,4 @@
-"""What a process that lives long gives back once it has started."""
+"""The memory that a process returns after its start."""
 
 import platform
 import subprocess

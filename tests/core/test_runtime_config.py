@@ -1,4 +1,4 @@
-"""Keys that can be changed at run time: each is a setting, and its bounds are the setting's."""
+"""Runtime settings: each is a setting with the same bounds."""
 
 import pytest
 from sqlmodel import select

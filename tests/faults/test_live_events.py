@@ -1,4 +1,4 @@
-"""Runs that are followed at another process than theirs, while Redis forgets everything or dies."""
+"""Live run events from another process while Redis loses everything or dies."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""``kill -9`` of an API process in the middle of calls and questions; others go on with its runs.
+"""Runs of an API process killed in the middle of calls and questions, recovered by others.
 
 Three API processes share one database. One is killed while its runs are at different places, the
 other two take up what it lost at the same moment. Each test looks at one of these runs.

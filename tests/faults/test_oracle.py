@@ -1,4 +1,4 @@
-"""The oracle of the fault tests can fail: each thing it looks at is broken once by hand."""
+"""The oracle of the fault tests: each thing that it checks, broken once by hand."""
 
 import os
 import signal

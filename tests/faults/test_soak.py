@@ -1,4 +1,4 @@
-"""Soak: what a long run must not show."""
+"""Soak: the memory of a long run."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""An edit of a passage changes row and points together or not at all, on both databases."""
+"""Edits of a chunk: row and points together or not at all, on both databases."""
 
 import asyncio
 from dataclasses import replace

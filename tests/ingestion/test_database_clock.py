@@ -1,4 +1,4 @@
-"""Whoever changes a document, on whatever machine: its moment is of the database's clock."""
+"""Times of document changes, by the database's clock on whatever machine."""
 
 import sys
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a try leaves behind that did not end well, and what becomes of errors that never pass."""
+"""What a failed attempt leaves behind, and errors that are not tried again."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

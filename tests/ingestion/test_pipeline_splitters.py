@@ -1,4 +1,4 @@
-"""Documents through the pipeline with the splitter of their knowledge base."""
+"""Documents in the pipeline with the splitter of their knowledge base."""
 
 import pytest
 from sqlmodel import col, select

@@ -1,4 +1,4 @@
-"""Saved questions are asked of both generations before a re-index comes into force."""
+"""The quality gate: saved questions asked of both index versions before a cut-over."""
 
 from collections.abc import Sequence
 from dataclasses import replace

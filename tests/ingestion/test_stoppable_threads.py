@@ -1,4 +1,4 @@
-"""Work on a thread ends soon after nobody waits for it, and not before."""
+"""Work on a thread that stops when nobody waits for it."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""A knowledge base that travels: exact where it arrives, whole or not at all."""
+"""Transfers of a knowledge base: exact at the target, whole or not at all."""
 
 import errno
 import itertools

@@ -1,4 +1,4 @@
-"""What is wrong with an archive is told apart from what is wrong with the disk it lies on."""
+"""Upload of zip archives: faults of the archive, told apart from faults of the disk."""
 
 import errno
 import io

@@ -1,4 +1,4 @@
-"""Sharing while a knowledge base changes hands: who waited is judged by what is there then."""
+"""Sharing of a knowledge base while its owner changes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

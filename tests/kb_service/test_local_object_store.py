@@ -1,4 +1,4 @@
-"""The store in the data folder: names, modes, leftovers, a full disk."""
+"""The local object store: names, modes, leftovers, a full disk."""
 
 import errno
 import os

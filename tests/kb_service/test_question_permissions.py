@@ -1,4 +1,4 @@
-"""Questions that are saved while somebody says who reads the document that they are about."""
+"""Saving of questions while access to their document changes."""
 
 import asyncio
 

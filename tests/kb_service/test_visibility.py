@@ -1,4 +1,4 @@
-"""Whatever is restricted to whom: everybody finds and lists what a filter by hand leaves them."""
+"""Restricted documents in searches and lists, compared with a filter by hand."""
 
 import random
 from collections.abc import Sequence

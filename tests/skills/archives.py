@@ -1,4 +1,4 @@
-"""Archives as tests need them: well-made ones, and ones that only an attacker makes."""
+"""Archives for tests: well-made ones, and ones that only an attacker makes."""
 
 import stat
 from io import BytesIO

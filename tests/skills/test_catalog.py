@@ -1,4 +1,4 @@
-"""Which skills somebody's agents are offered, in which version, and what they read of them."""
+"""The catalogue of skills for somebody's agents: which ones, in which version, with which text."""
 
 from typing import Any
 

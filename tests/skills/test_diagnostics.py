@@ -1,4 +1,4 @@
-"""What is found in the hand-written skills, and what is not."""
+"""The diagnostics of the hand-written skills."""
 
 import re
 

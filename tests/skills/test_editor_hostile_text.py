@@ -1,4 +1,4 @@
-"""Forms with hostile texts: what is written reads back as it was meant, or is refused by name."""
+"""The skill editor with hostile texts: read back as meant, or refused by name."""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The laws of writing: a rendered model reads back, an edit changes its field and nothing else."""
+"""Round trips of the skill editor: a rendered skill reads back, an edit changes its field alone."""
 
 import dataclasses
 from typing import Any

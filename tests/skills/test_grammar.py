@@ -1,4 +1,4 @@
-"""How a skill may be written, and what is read from it: docs/skills.md, spelling by spelling."""
+"""The grammar of SKILL files in ``docs/skills.md``, spelling by spelling."""
 
 import pytest
 from jsonschema import Draft202012Validator

@@ -1,4 +1,4 @@
-"""Imports that go wrong half way, and plans of imports beside what others do."""
+"""Imports that fail half way, and import plans beside concurrent changes."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Who works on skills, and who deletes their owner at that moment: neither waits for the other for ever."""
+"""Changes of skills while their owner is deleted, without deadlocks."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Export of packages: portable, the same each time, and back again without a loss."""
+"""Export of skill packages: portable, reproducible, and lossless."""
 
 import hashlib
 import stat

@@ -1,4 +1,4 @@
-"""Import of packages: what is taken in, and what never is."""
+"""Import of skill packages: accepted and refused members."""
 
 import hashlib
 import random

@@ -1,4 +1,4 @@
-"""Parsing: any bytes give a report, and the report says what the file says."""
+"""The parser on any bytes: a report always, and a true one."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Texts built to make searching slow: the time that checks take grows no faster than the text."""
+"""The time of the security rules on texts built to be slow."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Choice of skills for a request, without a model."""
+"""The selection of skills for a request, without a model."""
 
 import asyncio
 import os

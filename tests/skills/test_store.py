@@ -1,4 +1,4 @@
-"""How many skills one person keeps, and what becomes of them when their owner goes."""
+"""The skill store: quota of a person, and skills whose owner is deleted."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Skills as folders for programs of their readers: which, with what bytes, and page by page."""
+"""Skills as folders: which ones, with which bytes, page by page."""
 
 import hashlib
 

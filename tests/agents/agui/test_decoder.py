@@ -1,4 +1,4 @@
-"""Run inputs of every spelling and age."""
+"""The decoder of AG-UI run inputs: every spelling and version of the protocol."""
 
 import json
 

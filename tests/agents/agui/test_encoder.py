@@ -1,4 +1,4 @@
-"""Own events as AG-UI 1.0 wire events, and their snake_case mirror."""
+"""The encoder of run events as AG-UI 1.0 wire events, and their snake_case mirror."""
 
 from itertools import count
 

@@ -1,4 +1,4 @@
-"""Protobuf events, read back by the stock decoder: all types of the protocol, all that is in them."""
+"""Protobuf framing of wire events, read back by the stock decoder."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Streams that are checked as they go out: what is logged, and that readers miss nothing by it."""
+"""The check of event streams while they are sent: its log lines, and that readers miss nothing by it."""
 
 from typing import Any
 from uuid import uuid4

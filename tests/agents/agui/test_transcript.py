@@ -1,4 +1,4 @@
-"""What a run leaves in its session, from its wire events."""
+"""The messages that a run leaves in its session, from its wire events."""
 
 import pytest
 from hypothesis import given

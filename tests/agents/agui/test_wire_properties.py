@@ -1,4 +1,4 @@
-"""Laws of the wire: whatever a strategy emits, and wherever it is cut, the sequence is valid."""
+"""Properties of the AG-UI wire: a valid sequence whatever a strategy emits, wherever it is cut."""
 
 import asyncio
 from itertools import count

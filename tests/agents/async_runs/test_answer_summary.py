@@ -1,4 +1,4 @@
-"""What is derived from answers, and from the sentences that stand for a tool's result."""
+"""Summaries of answers and of tool results for asynchronous runs."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What single events of a log become in the stream of an asynchronous run."""
+"""The mapping of single log events to the stream of an asynchronous run."""
 
 from itertools import count
 

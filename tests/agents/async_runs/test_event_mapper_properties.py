@@ -1,4 +1,4 @@
-"""Laws of asynchronous runs: any log cut anywhere, any markdown, any text of a tool."""
+"""Properties of asynchronous runs: any log cut anywhere, any Markdown, any text of a tool."""
 
 import asyncio
 import json

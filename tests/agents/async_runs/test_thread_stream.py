@@ -1,4 +1,4 @@
-"""The bytes of a thread's stream, whatever its feed does."""
+"""The bytes of a thread's stream, for feeds that end, fail or fall silent."""
 
 import asyncio
 from collections.abc import AsyncGenerator

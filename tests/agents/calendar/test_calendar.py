@@ -1,4 +1,4 @@
-"""The calendar: its tools, each call once, its events' changes, and its feed."""
+"""The calendar: its tools, each call carried out once, changes of events, and the feed."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Local times to UTC and back: laws over all zones, and what clocks skip and repeat."""
+"""Conversion of local times to UTC and back, over all zones and clock changes."""
 
 # ruff: noqa: DTZ001 - local times, which have no zone, are what is tested
 

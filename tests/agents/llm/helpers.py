@@ -1,4 +1,4 @@
-"""What tests of model adapters share: one turn as a list of events, and what it says."""
+"""One model turn as a list of events, and what is read from it."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The offline model on conversations as strategies hand them to it."""
+"""The offline (extractive) model on conversations as strategies hand them to it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which model the settings choose, and what the presets of the providers say to it."""
+"""The choice of a model from the settings, and the presets of the providers."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a question asks about."""
+"""The terms that a question asks about, for the offline model."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What may be quoted from a passage."""
+"""The sentences of a passage that the offline model may quote."""
 
 from agents.llm.extractive.sentences import quotable_units
 

@@ -1,4 +1,4 @@
-"""What real manuals taught: headings, long lists and odd bigrams are no answers."""
+"""Quotes from real manuals: headings, long lists and odd bigrams are no answers."""
 
 import pytest
 

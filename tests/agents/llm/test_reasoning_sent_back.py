@@ -1,4 +1,4 @@
-"""What providers want back with the calls of a turn: kept in the journal, sent by whoever goes on."""
+"""Reasoning that providers want back with tool calls: kept in the journal, sent after a recovery too."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The text tool protocol: over HTTP with scripted models, and its reader cut anywhere."""
+"""The protocol of tool calls in plain text, over HTTP and with its reader cut anywhere."""
 
 from itertools import pairwise
 

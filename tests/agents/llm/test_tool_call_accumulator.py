@@ -1,4 +1,4 @@
-"""Tool calls whose arguments come in pieces."""
+"""The assembly of tool calls whose arguments come in pieces."""
 
 import itertools
 import json

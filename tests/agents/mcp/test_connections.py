@@ -1,4 +1,4 @@
-"""What is kept of people's MCP connections: lists of tools within bounds, and read when needed."""
+"""The stored MCP connections of users: lists of tools within bounds, read when needed."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What tests of long-term memory are made of: an encoder in this process, people, their memories."""
+"""An encoder in this process, people and their memories, for tests of long-term memory."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What is noted after runs: by rules and by a model, once, whatever dies in between."""
+"""The distiller of memories after runs: by rules and by a model, once, through crashes."""
 
 import asyncio
 from datetime import timedelta

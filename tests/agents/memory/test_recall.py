@@ -1,4 +1,4 @@
-"""Searching memories with the real encoder: both languages, no encoder, another encoder."""
+"""The search of memories with the real encoder: both languages, without one, with another one."""
 
 import pytest
 from sqlmodel import select

@@ -1,4 +1,4 @@
-"""Memories in SQL on both databases: duplicates, limits, and everybody for themselves."""
+"""Memories in SQL on both databases: duplicates, limits, ownership."""
 
 import asyncio
 from collections.abc import Sequence

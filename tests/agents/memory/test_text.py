@@ -1,4 +1,4 @@
-"""The text of memories: cleaned, compared, and found in what people say."""
+"""The text of memories: cleaning, comparison, and extraction from messages."""
 
 import unicodedata
 

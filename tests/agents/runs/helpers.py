@@ -1,4 +1,4 @@
-"""What tests of the run engine are made of: callers, services on one database, models to hold."""
+"""Callers, run services on one database, and models that tests pace, for tests of runs."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What runs of one process do together: write their logs, keep their leases. On both databases."""
+"""The shared writer of event logs and the renewal of leases for the runs of one process."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence

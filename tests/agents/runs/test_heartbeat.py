@@ -1,4 +1,4 @@
-"""Signs of life of runs: who is told that a run has to end."""
+"""The heartbeat of runs: which watcher is told that a run has to end."""
 
 import asyncio
 from contextlib import ExitStack

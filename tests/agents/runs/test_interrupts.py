@@ -1,4 +1,4 @@
-"""Runs that wait: for a person's answer, for consent to a call, for a tool of the frontend."""
+"""Runs that wait for a person's answer, an approval, or a frontend tool."""
 
 import asyncio
 import json

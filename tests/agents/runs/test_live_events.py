@@ -1,4 +1,4 @@
-"""Events of runs on their way to subscribers: from memory, over Redis, from SQL."""
+"""Delivery of run events to subscribers: from memory, over Redis, from SQL."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""Runs whose process died: closed from outside, with what they had said."""
+"""Runs whose process died: closed by another one, with the text so far."""
 
 import asyncio
 import time

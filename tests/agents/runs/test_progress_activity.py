@@ -1,4 +1,4 @@
-"""The activity message that shows how far a run is: what it says, and that it ends with the run."""
+"""The activity message with the progress of a run."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Runs taken up by another process: at every point at which the first one may have died."""
+"""Recovery of runs by another process, after a crash at any point."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The reflections of a thread's earlier runs, as a later one is given them."""
+"""The reflections of a thread's earlier runs, given to later ones."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The run engine on both databases: runs to their end, stops, subscribers, several processes."""
+"""The run service on both databases: ends, stops, subscribers, several processes."""
 
 import asyncio
 import time

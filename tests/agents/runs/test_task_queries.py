@@ -1,4 +1,4 @@
-"""The rows of a task: found by an index, and no more of them read than are needed."""
+"""The queries over the runs of a task: by an index, and no more rows than needed."""
 
 import sqlite3
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Skills inside runs: which tools they leave, what is loaded once, and what a successor knows."""
+"""Skills inside runs: allowed tools, loads carried out once, and recovery."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Skills keep a run to their tools: while they wait, when they fail, and against crooked names."""
+"""The restriction of a run to the tools of its skills: while loads wait, fail, or are misnamed."""
 
 import asyncio
 import json

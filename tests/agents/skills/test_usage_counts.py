@@ -1,4 +1,4 @@
-"""Offers of skills, counted beside runs."""
+"""The counts of skills that were offered, written beside runs."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Running a strategy in tests: inputs, events, and the wire events they become, verified."""
+"""Running a strategy in tests: inputs, events, and the verified wire events that they become."""
 
 from collections.abc import Iterable, Sequence
 from itertools import count

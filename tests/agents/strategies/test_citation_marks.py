@@ -1,4 +1,4 @@
-"""Resolving citation marks."""
+"""The resolution of citation marks in answers."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""How questions are taken apart, and which agent type answers, by their words alone."""
+"""Heuristics on questions: how they are split, and which agent type answers."""
 
 import pytest
 from hypothesis import given

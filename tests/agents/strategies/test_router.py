@@ -1,4 +1,4 @@
-"""The worker with the scripted server as its model, and with the offline model."""
+"""The router (on the wire: worker) with the scripted model, and with the offline model."""
 
 import asyncio
 import gc

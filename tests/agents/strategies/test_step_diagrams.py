@@ -1,4 +1,4 @@
-"""The pictures of the agent types' steps in the documentation, held against their workflows."""
+"""The diagrams of the agent types' steps in the documentation, compared with their workflows."""
 
 import itertools
 import re

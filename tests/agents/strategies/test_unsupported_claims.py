@@ -1,4 +1,4 @@
-"""Finding statements that the sources do not bear out."""
+"""The detection of statements that the sources do not support."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""JSON Schemas as strangers write them: checked, and never at the server's expense."""
+"""JSON Schemas of foreign tools: checked, and within bounds of time and size."""
 
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread

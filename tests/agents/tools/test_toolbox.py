@@ -1,4 +1,4 @@
-"""The toolbox and the search tool."""
+"""The toolbox of a run, and the search tool."""
 
 import asyncio
 import json

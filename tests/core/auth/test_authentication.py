@@ -1,4 +1,4 @@
-"""Logins: nobody takes another's, and none outlives a change of the password."""
+"""Logins: registration, changes of passwords, and what ends with them."""
 
 import asyncio
 from contextlib import suppress

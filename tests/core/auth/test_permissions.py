@@ -1,4 +1,4 @@
-"""The gate, the roles, and the forms of names."""
+"""Access levels, roles, the forms of user names, and the codes of errors."""
 
 from dataclasses import dataclass
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""Rotation of the keys that sign tokens: nobody is thrown out, unless that is wanted."""
+"""Rotation of the keys that sign tokens."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Administrators: one is always left, and nobody hands out more than they have."""
+"""Administration of users: one administrator is always left, and nobody grants more than they have."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,5 +1,4 @@
-"""A database that is not there, starts, hangs or is full is named as such, and errors stay silent
-about what was to be written."""
+"""Faults of a database that is away, starting, hanging or full, without its data in error texts."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Asking for rows by any number of ids, in one statement for each database."""
+"""Queries by any number of ids, as one statement for each database."""
 
 import pytest
 from sqlmodel import col, select

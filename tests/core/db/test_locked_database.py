@@ -1,4 +1,4 @@
-"""Others' locks are waited for a few seconds, and a turn among writers counts as part of them."""
+"""The wait for locks that others hold: a few seconds, including the wait for the write lock."""
 
 import asyncio
 import sqlite3

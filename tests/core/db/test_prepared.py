@@ -1,4 +1,4 @@
-"""Queries whose text is made once give what SQLAlchemy itself would give."""
+"""Prepared queries: the same result as SQLAlchemy's own."""
 
 import pytest
 from sqlalchemy import Boolean, bindparam, column, table

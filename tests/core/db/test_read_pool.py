@@ -1,4 +1,4 @@
-"""Reading in one go, with a plain function: what it sees, where it runs, how it fails."""
+"""Reads by a plain function: isolation, threads, failures."""
 
 import asyncio
 import sqlite3

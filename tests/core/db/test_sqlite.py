@@ -1,4 +1,4 @@
-"""SQLite through one crossing per statement: transactions are what they were."""
+"""The SQLite connection with one thread switch per statement: transactions."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator

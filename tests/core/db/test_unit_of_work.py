@@ -1,4 +1,4 @@
-"""One transaction: all of it or none, its jobs with it, moments in UTC."""
+"""The unit of work: all or nothing, its jobs with it, times in UTC."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Writers of one SQLite file take turns, across processes too, and none is passed over."""
+"""The write lock of SQLite across processes."""
 
 import asyncio
 import os

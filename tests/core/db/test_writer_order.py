@@ -1,4 +1,4 @@
-"""SQLite has one writer at a time: the writers of one process go in the order they came."""
+"""The order of the writers of one process on SQLite: first come, first served."""
 
 import asyncio
 

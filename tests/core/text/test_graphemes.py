@@ -1,4 +1,4 @@
-"""Texts are cut between what a reader sees as characters."""
+"""The cut of texts between graphemes."""
 
 import pytest
 from hypothesis import given

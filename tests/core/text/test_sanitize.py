@@ -1,4 +1,4 @@
-"""What is shown of a text: nothing that nobody sees and a model reads."""
+"""The removal of invisible characters from shown texts."""
 
 import unicodedata
 

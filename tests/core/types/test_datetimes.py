@@ -1,4 +1,4 @@
-"""Days and moments from callers: what no time zone or database could tell is refused."""
+"""Dates and times of requests: those that no time zone or database can represent are refused."""
 
 from datetime import UTC, date, datetime
 

@@ -1,4 +1,4 @@
-"""Numbers and truth values of request bodies: taken as JSON has them, and no other way."""
+"""Strict numbers and booleans of request bodies."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""Who may do what: another person's things are not there, public ones are read-only."""
+"""Access to other people's objects: private ones are not there, public ones are read-only."""
 
 import json
 from uuid import uuid4

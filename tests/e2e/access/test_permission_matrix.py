@@ -1,4 +1,4 @@
-"""Every operation of the API, asked by everyone who might: generated from the OpenAPI document.
+"""Every operation of the OpenAPI document, asked by callers of every role.
 
 Who: nobody, an expired or revoked credential, somebody switched off, people of each role, a key with
 one scope, the owner. What: one's own, another's, a shared and an absent object. An operation says by

@@ -1,4 +1,4 @@
-"""The published keys: other services check our tokens with them, and see a new one in time."""
+"""The published signing keys (JWKS), before and after a rotation."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""An issuer that lies, and what operators decide about people of an issuer."""
+"""Single sign-on with an issuer that lies, and what operators decide about its people."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""``agentex login --sso`` against the running product, a real provider and a browser's part played."""
+"""``agentex login --sso`` against the running product and a real provider."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The audit log over HTTP: what acts leave behind, who reads it, and what a spreadsheet gets."""
+"""The audit log over HTTP: entries, readers, and safe export to spreadsheets."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Runtime settings (docs/reference/agentex-api.md, section 11): at once, everywhere."""
+"""Runtime settings over HTTP (docs/reference/agentex-api.md, section 11): in force at once, everywhere."""
 
 import asyncio
 from collections.abc import Iterator

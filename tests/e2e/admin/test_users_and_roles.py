@@ -1,4 +1,4 @@
-"""Other people's accounts and their roles (docs/reference/agentex-api.md, section 4), over HTTP."""
+"""Administration of users and roles over HTTP (docs/reference/agentex-api.md, section 4)."""
 
 from collections.abc import Iterator
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Archives of documents over HTTP: good members become documents, bad ones are named."""
+"""Upload of archives over HTTP: good members become documents, bad ones are named."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Many files in one request, metadata and names of documents, and the quota, over HTTP."""
+"""Batch uploads over HTTP: many files, metadata, names, and the quota."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The file of a document comes back byte for byte, and as nothing that a browser would run."""
+"""The download of a document: byte for byte, and nothing that a browser would run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A text whose encoding was not recognised is read as a person says it is."""
+"""The encoding of a text document, chosen by a person where it was not recognised."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Documents that not all who read a knowledge base read: each door, asked by three people."""
+"""Restricted documents over HTTP: each route, asked by the owner, a reader and somebody else."""
 
 import json
 from collections.abc import Iterator

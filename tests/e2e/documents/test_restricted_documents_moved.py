@@ -1,4 +1,4 @@
-"""Documents that not all read, where things move: uploads, questions, chats, exports, copies."""
+"""Restricted documents through uploads, questions, chats, exports and copies."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""A name stands for one document: what a second upload under it does, over HTTP."""
+"""A second upload under the name of a document: revisions, over HTTP."""
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor

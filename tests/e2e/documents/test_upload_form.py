@@ -1,4 +1,4 @@
-"""A misspelt field of an upload's form is refused and named: passed over, it would cost a document."""
+"""Misspelt fields of an upload's form: refused and named."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Requests that can't be understood: the documented error in the envelope, before any work."""
+"""Malformed requests: the documented error in the envelope, before any work."""
 
 import gzip
 import time

@@ -1,4 +1,4 @@
-"""Uploads that can't be taken in: the documented error, and nothing left behind."""
+"""Uploads that are refused: the documented error, and nothing left behind."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Hidden characters of a document: kept with it, and in no answer, citation or prompt."""
+"""Invisible characters of a document: stored with it, and in no answer, citation or prompt."""
 
 import json
 

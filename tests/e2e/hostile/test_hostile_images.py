@@ -1,4 +1,4 @@
-"""Hostile pictures sent with a message: refused by name, or served as nothing but their pixels."""
+"""Hostile images sent with a message: refused by name, or reduced to their pixels."""
 
 import io
 import time

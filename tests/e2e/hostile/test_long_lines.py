@@ -1,4 +1,4 @@
-"""Lines of many megabytes over HTTP: taken in or refused, and nobody waits behind them.
+"""Lines of many megabytes over HTTP: indexed or refused, and nobody waits behind them.
 
 They are not waited for to the end: embedding their thousands of passages takes minutes.
 """

@@ -1,4 +1,4 @@
-"""Archives in archives over HTTP: no inner one is ever unpacked."""
+"""Archives inside archives over HTTP: the inner ones are never unpacked."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Every operation of the OpenAPI document, asked by schemathesis in the name of several people.
+"""Every operation of the OpenAPI document, fuzzed by schemathesis in the name of several roles.
 
 Whatever is sent: no internal error, no status or media type that the document does not name, no
 answer that breaks its schema, nothing taken in that the document forbids. Cases are the same each

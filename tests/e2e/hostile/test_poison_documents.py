@@ -1,4 +1,4 @@
-"""Documents that exhaust or kill who reads them, among good ones: they end alone, with a reason."""
+"""Documents that exhaust or kill their parser, among good ones."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Requests that ask for more than one may have: other people's fields, hidden columns, one name twice."""
+"""Requests for more than the caller may have: foreign fields, hidden columns, a name taken twice."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

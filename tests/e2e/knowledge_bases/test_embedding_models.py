@@ -1,4 +1,4 @@
-"""A knowledge base whose vectors come from an endpoint, beside one of the built-in model."""
+"""Knowledge bases with another embedding model, behind an endpoint."""
 
 import json
 from collections.abc import Callable, Iterator

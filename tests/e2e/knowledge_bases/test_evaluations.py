@@ -1,4 +1,4 @@
-"""Saved questions and what is measured with them, over HTTP."""
+"""Saved questions and evaluations over HTTP."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""How far a long document is and how long it will still take, as somebody sees who asks again."""
+"""The progress of a long document and the estimate of its remaining time."""
 
 import time
 from collections.abc import Callable

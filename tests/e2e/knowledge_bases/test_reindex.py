@@ -1,4 +1,4 @@
-"""Other settings for a knowledge base with documents: asked for, awaited, taken back."""
+"""Re-indexing over HTTP: started, awaited, taken back."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A knowledge base goes to another embedding model and back, and is searched all the while."""
+"""Re-indexing to another embedding model and back, with searches all the while."""
 
 import asyncio
 from collections.abc import Iterator

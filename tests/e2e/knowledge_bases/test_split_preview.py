@@ -1,4 +1,4 @@
-"""A split can be looked at before anything is committed to it."""
+"""Split previews over HTTP."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whatever a knowledge base holds: what comes out of its file finds what the original finds."""
+"""Searches of an imported knowledge base, equal to those of its original."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Moving whole knowledge bases over HTTP: streamed out, checked, brought in, by whoever may."""
+"""Export, import and copy of knowledge bases over HTTP."""
 
 import hashlib
 import json

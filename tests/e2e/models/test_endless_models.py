@@ -1,4 +1,4 @@
-"""Models that never come to an end: each run ends within its bounds, honestly, and others go on."""
+"""Language models that never end: each run ends within its bounds, and others go on."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

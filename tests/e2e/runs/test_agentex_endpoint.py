@@ -1,4 +1,4 @@
-"""Runs by snake_case callers (docs/reference/agentex-api.md, section 12), to the letter."""
+"""The snake_case endpoint of runs (docs/reference/agentex-api.md, section 12)."""
 
 import json
 import re

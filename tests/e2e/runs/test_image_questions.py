@@ -1,4 +1,4 @@
-"""Images of a question: shown to a model that sees, and owned up to where nothing can see."""
+"""Questions with images: shown to a model that sees, and named as unseen otherwise."""
 
 import base64
 import io

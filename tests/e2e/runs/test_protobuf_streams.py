@@ -1,4 +1,4 @@
-"""Runs in AG-UI's protobuf framing: for who asks, on every path of a run, from every place."""
+"""Runs in AG-UI's protobuf framing, on every route of a run."""
 
 from typing import Any
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Readers whose connections break anywhere, in the middle of frames too: they have the whole log."""
+"""Readers of run streams whose connections break anywhere: they get the whole log."""
 
 import json
 from contextlib import closing

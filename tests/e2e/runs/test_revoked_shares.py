@@ -1,4 +1,4 @@
-"""What is taken back while a run goes on: the run finds and reads none of it from then on."""
+"""Shares that are revoked while a run goes on."""
 
 from concurrent.futures import ThreadPoolExecutor
 

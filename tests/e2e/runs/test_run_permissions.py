@@ -1,4 +1,4 @@
-"""What runs may do is what their accounts may, and the keys that they were begun with."""
+"""The permissions of runs: those of the account and of the API key that began them."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Streams of runs that are left and come back to: from any place, by anybody who may."""
+"""Run streams that are left and resumed, from any place and by anybody who may."""
 
 from typing import Any
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Chat and test page agree: a run's retrievals are recorded, named and can be replayed."""
+"""Recorded retrievals: the searches of a run, named and replayed."""
 
 import json
 

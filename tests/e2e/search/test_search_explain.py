@@ -1,4 +1,4 @@
-"""How an answer came about: explain, defaults, and "why not this passage?", over HTTP."""
+"""Explanations of a search over HTTP: explain, defaults, and "why not this passage?"."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A session as a file, over HTTP."""
+"""Exports of sessions as files, over HTTP."""
 
 import json
 from typing import Any

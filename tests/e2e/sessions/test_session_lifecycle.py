@@ -1,4 +1,4 @@
-"""Sessions put away, titled and deleted, over HTTP (docs/reference/agentex-api.md, section 5)."""
+"""Archiving, titles and deletion of sessions over HTTP (docs/reference/agentex-api.md, section 5)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Finding one's own sessions by their titles and messages, over HTTP."""
+"""The search of one's own sessions by titles and messages, over HTTP."""
 
 from typing import Any
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Answers with a skill beside those without it, over HTTP: a judge that can't tell them apart."""
+"""Comparisons of answers with and without a skill, over HTTP, by a blind judge."""
 
 import json
 from collections import Counter

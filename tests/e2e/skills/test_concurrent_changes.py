@@ -1,4 +1,4 @@
-"""Changes of skills that meet other changes: slow ones, and ones made from an older state."""
+"""Concurrent changes of skills: slow ones, and ones made from an older state."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Skills written by a form: from the model to a file, and field by field, with nothing stored."""
+"""The form editor of skills over HTTP: from the model to a file, field by field, with nothing stored."""
 
 from core.errors.conflicts import SkillChanged
 from core.errors.requests import InvalidRequest, SkillNotEditable, UnreadableSkill

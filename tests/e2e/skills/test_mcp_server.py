@@ -1,4 +1,4 @@
-"""Skills over the Model Context Protocol, by the library's own client and by hand."""
+"""The MCP server of skills, by the library's own client and by hand."""
 
 import hashlib
 import io

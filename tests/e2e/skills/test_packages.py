@@ -1,4 +1,4 @@
-"""Skills as files: imported from archives, exported as folders of the open standard."""
+"""Skill packages over HTTP: import of archives, export as folders."""
 
 import asyncio
 import io

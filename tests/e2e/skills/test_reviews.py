@@ -1,4 +1,4 @@
-"""What was imported and what became riskier: who decides, and what others and agents get until then."""
+"""Reviews of imported and riskier skill versions: who decides, and what others get until then."""
 
 from collections.abc import Callable
 from typing import Any

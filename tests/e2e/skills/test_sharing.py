@@ -1,4 +1,4 @@
-"""Who sees, changes and is served which skill, and in which version."""
+"""Sharing of skills: who sees, changes and is served which version."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""``agentex skill`` against the real product: from a folder on this machine to others' agents."""
+"""``agentex skill`` against the real product."""
 
 import json
 import os

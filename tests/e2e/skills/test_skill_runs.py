@@ -1,4 +1,4 @@
-"""Runs that work by skills, over HTTP: loaded, kept to their tools, asked for inputs, finished."""
+"""Runs with skills over HTTP: loads, tool restrictions, inputs, completion."""
 
 import json
 from typing import Any

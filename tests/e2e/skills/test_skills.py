@@ -1,4 +1,4 @@
-"""The examples of seed 002, section 8, and what a skill's author relies on around them."""
+"""Skills over HTTP: the documented examples, and what authors rely on."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

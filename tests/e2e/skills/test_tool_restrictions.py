@@ -1,4 +1,4 @@
-"""Skills keep runs to their tools, over HTTP: gone since, switched off, and step by step."""
+"""Tool restrictions by skills over HTTP: deleted, disabled, and strict ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Trigger tests by a language model, over HTTP: the real index, ``load_skill`` as the choice."""
+"""Trigger tests by a language model over HTTP."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A data folder that an earlier version filled, opened by this one."""
+"""Data folders of earlier versions, opened by this one."""
 
 import json
 import tarfile

@@ -1,4 +1,4 @@
-"""What ``/readyz`` tells an operator of the parts."""
+"""The parts in the answer of ``/readyz``."""
 
 from kb_service.embeddings.cpu import detect_processor
 from kb_service.embeddings.minilm.runtime import choose_backend

@@ -1,4 +1,4 @@
-"""MCP connections over HTTP: kept, tested, their tools called by hand and in runs."""
+"""MCP connections over HTTP: stored, tested, their tools called by hand and in runs."""
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor

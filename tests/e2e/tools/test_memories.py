@@ -1,4 +1,4 @@
-"""Long-term memory over HTTP: kept, searched, used by runs, noted after them, and nobody else's."""
+"""Long-term memory over HTTP: storage, search, use in runs, privacy."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What agents may do with each tool: the person's choice within the operator's, over HTTP."""
+"""Tool policies over HTTP: the person's choice within the operator's."""
 
 import json
 from collections.abc import Iterator

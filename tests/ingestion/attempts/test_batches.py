@@ -1,4 +1,4 @@
-"""Small documents that are worked on together: one turn for all, an end for each."""
+"""Batches of small documents: claimed together, each with its own end."""
 
 import asyncio
 from dataclasses import replace

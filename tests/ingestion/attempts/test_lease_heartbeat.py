@@ -1,4 +1,4 @@
-"""A lease is renewed while its work goes on, and the work ends with it."""
+"""The renewal of a lease while its work goes on."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Encodings: the text comes back as it was, or the reader is warned."""
+"""Recognition of character encodings."""
 
 import pytest
 from hypothesis import given

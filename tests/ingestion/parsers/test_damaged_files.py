@@ -1,4 +1,4 @@
-"""Damaged files of every container and letter format: text or a reason, never another error."""
+"""Damaged files of every container format: text or a reason, never another error."""
 
 import io
 import random

@@ -1,4 +1,4 @@
-"""Mails, Outlook messages, rich text and XML beyond the golden files."""
+"""E-mails, Outlook messages, rich text and XML beyond the golden files."""
 
 from email.message import EmailMessage
 

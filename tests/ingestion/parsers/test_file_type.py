@@ -1,4 +1,4 @@
-"""Types by name and content: what is taken, what is refused and with which error."""
+"""File types by name and content, and the errors of refused ones."""
 
 import random
 import subprocess

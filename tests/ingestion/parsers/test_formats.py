@@ -1,4 +1,4 @@
-"""What single formats must get right beyond the golden files."""
+"""Details of single formats beyond the golden files."""
 
 import zipfile
 

@@ -1,4 +1,4 @@
-"""Small files, real and made, against the outline they must give: ``<name>.golden``."""
+"""Small files, real and made, compared with the outline in ``<name>.golden``."""
 
 import pytest
 

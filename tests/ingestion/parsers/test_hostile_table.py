@@ -1,4 +1,4 @@
-"""Every row of the table of hostile documents at the parser's door, and a good document after it."""
+"""Every row of the table of hostile documents in the parser, and a good document after it."""
 
 import asyncio
 import io

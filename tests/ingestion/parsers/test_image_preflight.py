@@ -1,4 +1,4 @@
-"""What an uploaded picture's header says is checked before anything is kept or decoded."""
+"""The preflight of images: the header is checked before anything is stored or decoded."""
 
 import io
 import struct

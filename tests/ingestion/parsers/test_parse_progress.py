@@ -1,4 +1,4 @@
-"""How far a parse is: said now and then, by who reads part after part, to who listens."""
+"""The progress of a parse, from the parser to the document row."""
 
 from itertools import count
 

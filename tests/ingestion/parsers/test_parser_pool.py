@@ -1,4 +1,4 @@
-"""Several parser children: a document that takes its whole time holds up no other."""
+"""The pool of parser children: a slow document holds up no other."""
 
 import asyncio
 from pathlib import Path

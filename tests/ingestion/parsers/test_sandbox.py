@@ -1,4 +1,4 @@
-"""The parser child: warm, bounded, killable, shut off; real processes throughout."""
+"""The parser child as a real process: warm, bounded, killable, isolated."""
 
 import asyncio
 import os

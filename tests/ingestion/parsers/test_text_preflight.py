@@ -1,4 +1,4 @@
-"""A text that is certainly too long is refused at the upload, and no other."""
+"""The preflight of texts that are certainly too long."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What an upload's zip directory says is checked before anything is kept or unpacked."""
+"""The preflight of zip containers: the directory is checked before anything is stored or unpacked."""
 
 import io
 import struct

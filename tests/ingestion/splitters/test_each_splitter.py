@@ -1,4 +1,4 @@
-"""What tells the splitters apart, on documents whose pieces can be told beforehand."""
+"""Differences between the splitters, on documents with known pieces."""
 
 import gc
 import time

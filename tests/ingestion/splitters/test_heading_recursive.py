@@ -1,4 +1,4 @@
-"""The heading-recursive splitter on documents whose pieces can be told beforehand."""
+"""The heading-recursive splitter, on documents with known pieces."""
 
 import inspect
 import pkgutil

@@ -1,4 +1,4 @@
-"""Splitters with tokenizers of other encoders: to those a Chinese paragraph is a single word."""
+"""Splitters with the tokenizers of other encoders, for which a Chinese paragraph is one word."""
 
 from collections.abc import Callable
 

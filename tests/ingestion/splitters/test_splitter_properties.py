@@ -1,4 +1,4 @@
-"""Laws that every splitter keeps, on generated documents."""
+"""Properties of every splitter, on generated documents."""
 
 import unicodedata
 from itertools import pairwise

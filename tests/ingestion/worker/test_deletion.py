@@ -1,4 +1,4 @@
-"""Erasing what was deleted: it can stop anywhere and be run again."""
+"""The deletion job: it can stop anywhere and be run again."""
 
 import asyncio
 from contextlib import suppress

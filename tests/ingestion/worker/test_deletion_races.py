@@ -1,4 +1,4 @@
-"""A knowledge base that is deleted at the very moment at which a document comes in."""
+"""The deletion of a knowledge base while a document comes in."""
 
 import pytest
 from sqlmodel import func, select

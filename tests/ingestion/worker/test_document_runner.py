@@ -1,4 +1,4 @@
-"""The slots of a worker: what is processed next, without any message, and fairly."""
+"""The document runner: the next document, without any message, and fairly."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What a worker does again and again goes on whatever happens, and touches only what is ours."""
+"""The periodic work of a worker: it goes on after failures, and touches only own files."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The reconciler: whatever was lost, queue, index and files come back in line with SQL."""
+"""The reconciler: queue, index and files come back in line with SQL."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Uploads that come at the same moment: names, revisions and the quota, on both databases."""
+"""Concurrent uploads on both databases: names, revisions and the quota."""
 
 import asyncio
 import random

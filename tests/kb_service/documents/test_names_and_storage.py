@@ -1,4 +1,4 @@
-"""File names and streamed uploads, before any row is written."""
+"""Cleaned file names, and uploads streamed into the object store."""
 
 import hashlib
 import unicodedata

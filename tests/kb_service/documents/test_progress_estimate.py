@@ -1,4 +1,4 @@
-"""How long what is open will take is told by what is like it, over the time that there was work."""
+"""The estimate of the remaining time of open documents."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The engine's clients and a model that takes its time."""
+"""The engine's encoder client with a slow model."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""The 8-bit encoder's arithmetic, which must hold on processors that add up in 16 bits."""
+"""The arithmetic of the 8-bit encoder on processors that add in 16 bits."""
 
 import numpy as np
 import onnx

@@ -1,4 +1,4 @@
-"""The encoder against sentence-transformers, its preparation and the catalogue."""
+"""The built-in encoder compared with sentence-transformers, its preparation and the catalogue."""
 
 import json
 import multiprocessing

@@ -1,4 +1,4 @@
-"""An encoder behind an OpenAI-compatible endpoint, against a real server that misbehaves."""
+"""An encoder behind an OpenAI-compatible endpoint, with faults of the endpoint."""
 
 import time
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""Which of several sessions a thread is given."""
+"""The pool of encoder sessions, one for each thread."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack

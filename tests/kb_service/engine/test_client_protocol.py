@@ -1,4 +1,4 @@
-"""Frames and the client, against a small real server on a socket."""
+"""The engine's protocol and its client, against a small real server on a socket."""
 
 import asyncio
 import time

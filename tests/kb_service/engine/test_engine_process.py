@@ -1,4 +1,4 @@
-"""The engine process, started for real and spoken to over its socket."""
+"""The engine as a process of its own, over its socket."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Whose work the engine does next."""
+"""The fair share between owners in the engine."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Which questions the engine answers on its event loop, where all others wait meanwhile."""
+"""The requests that the engine answers on its event loop."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""A large index is optimised beside the running engine: nothing lost, nobody waits, any crash."""
+"""The optimisation of large indexes beside the running engine, through crashes."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The engine's thread and lanes: who goes first."""
+"""The engine's scheduler: its thread and its lanes."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""The rerank API: what it is asked, what counts as an answer, and searching without it."""
+"""The rerank endpoint: requests, accepted answers, and searches without it."""
 
 import time
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""The lexical rerank against its definition, written out plainly."""
+"""The lexical reranker compared with its plain definition."""
 
 import math
 from collections.abc import Mapping

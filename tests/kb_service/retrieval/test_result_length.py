@@ -1,4 +1,4 @@
-"""What is asked about when somebody gets there changes no answer: only its beginning is vouched for."""
+"""Results of different length: a short one is the beginning of a longer one."""
 
 import random
 from collections.abc import Iterable

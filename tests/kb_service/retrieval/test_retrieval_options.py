@@ -1,4 +1,4 @@
-"""Retrieval's choices beside the index: filters, threshold, equal texts, context, reasons."""
+"""Options of a search: filters, threshold, duplicates, context, drop reasons."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The search beside the index: SQL has the last word on what is found."""
+"""The check of hits against SQL in a search."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The rerank's tokens as they are stored beside a chunk's text."""
+"""The rerank's tokens stored beside a chunk's text."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A search goes on without the knowledge bases whose embedding model is away, and says so."""
+"""Searches without the knowledge bases whose embedding model is unavailable."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Vouching for hits reads an index, not the pages that texts lie on."""
+"""The query plan of the visibility check: an index, without the pages of the texts."""
 
 import pytest
 from sqlalchemy import text

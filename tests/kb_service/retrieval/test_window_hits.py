@@ -1,4 +1,4 @@
-"""Hits on windows count for the chunk they are a part of."""
+"""Hits on windows, counted for their chunk."""
 
 from kb_service.retrieval.candidates import best_windows
 from kb_service.vector_index.protocol import HitList, HybridHits, IndexHit

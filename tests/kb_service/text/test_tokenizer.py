@@ -1,4 +1,4 @@
-"""Rerank tokens, sentences and windows."""
+"""The tokenizer of the lexical rerank: tokens, sentences, windows."""
 
 import time
 

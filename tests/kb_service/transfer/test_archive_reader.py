@@ -1,4 +1,4 @@
-"""Files of knowledge bases from strangers: each is refused with a reason, and none does harm."""
+"""The reader of transfer archives: hostile files are refused with a reason."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""The lease on a transfer is measured by the database's clock, not by that of a worker."""
+"""The lease of a transfer, by the database's clock."""
 
 from datetime import datetime, timedelta
 

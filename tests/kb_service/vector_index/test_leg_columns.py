@@ -1,4 +1,4 @@
-"""A leg by columns is the list of its hits."""
+"""A leg in columns, equal to the list of its hits."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A Qdrant server that takes connections and says nothing."""
+"""A Qdrant server that accepts connections and never answers."""
 
 import asyncio
 import time

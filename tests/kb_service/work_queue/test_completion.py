@@ -1,4 +1,4 @@
-"""The lease on a document: what a finished try writes, and that writing it holds nobody up."""
+"""The completion of an attempt: its writes, beside other writers."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""One worker at a time holds a document, and one that lost it writes nothing."""
+"""Fencing by leases: one worker for each document, and a lost lease writes nothing."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whose document is next: the rule alone, and what the database says waits, on both databases."""
+"""The next document by fair share: the rule alone, and on both databases."""
 
 from datetime import UTC, datetime, timedelta
 
