@@ -17,20 +17,20 @@ settings.register_profile(
 )
 settings.load_profile("agentex")
 
-pytest.register_assert_rewrite("tests.fixtures.client")
+pytest.register_assert_rewrite("tests.fixtures.http.client")
 
 # In the order of their imports: pytest must see a module before another one imports it.
 pytest_plugins = (
-    "tests.fixtures.external",
-    "tests.fixtures.oidc",
-    "tests.fixtures.database",
-    "tests.fixtures.server",
-    "tests.fixtures.engines",
-    "tests.fixtures.agents",
-    "tests.fixtures.things",
-    "tests.fixtures.terminal",
-    "tests.fixtures.worker_context",
-    "tests.fixtures.shelf",
+    "tests.fixtures.servers.external_services",
+    "tests.fixtures.servers.oidc_provider",
+    "tests.fixtures.database.databases",
+    "tests.fixtures.product.server",
+    "tests.fixtures.product.engine_processes",
+    "tests.fixtures.runs.agent_runs",
+    "tests.fixtures.product.owned_objects",
+    "tests.fixtures.product.admin_terminal",
+    "tests.fixtures.knowledge.worker_context",
+    "tests.fixtures.knowledge.searchable_kb",
 )
 
 

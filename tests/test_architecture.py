@@ -1,4 +1,4 @@
-"""The rules of the house that no type checker knows: layers, sizes, registries, generated files."""
+"""The architecture rules that no type checker knows: layers, sizes, registries, generated files."""
 
 import ast
 import importlib
@@ -15,8 +15,8 @@ import yaml
 
 from core.settings import Settings
 from scripts import env_example, lengths, names, pin
+from tests.fixtures.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("core", "kb_service", "skills", "ingestion", "agents", "api", "cli", "migrations")
 # Folder -> the module that names each of its modules.
 REGISTRIES = {

@@ -2,11 +2,11 @@
 
 import importlib
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.fixtures.paths import ROOT
+
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 STATIONS = sorted(set(re.findall(r"`((?:\w+/)+\w+)\.py`(?: `(\w+)`)?", PAGE)))
 _PACKAGES = "core|kb_service|skills|ingestion|agents|api|cli"

@@ -25,9 +25,8 @@ from ingestion.splitters.base import Piece, SplitSizes, indexed_text
 from kb_service.knowledge_bases.service import DEFAULT_SPLITTER
 from kb_service.text.token_counter import token_counter
 from kb_service.vector_index.bm25 import encode_document, encode_query
+from tests.fixtures.paths import GUIDE, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-GUIDE = ROOT / "docs" / "guide"
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 # Variables of Docker Compose and of the test runner; all others are settings.
 NO_SETTINGS = {"AGENTEX_PUBLISH", "AGENTEX_TEST_DATABASE_URL", "AGENTEX_TEST_REDIS_URL"}

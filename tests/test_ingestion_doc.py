@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +10,9 @@ from core.settings import Settings
 from ingestion.parsers.errors import FailureReason
 from kb_service.models import DocumentStage, DocumentStatus
 from scripts import failure_table
+from tests.fixtures.paths import ROOT
 from tests.test_docs import PIPELINE_REASONS
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "ingestion.md").read_text(encoding="utf-8")
 
 

@@ -1,7 +1,6 @@
 """``docs/skills.md`` says what is so: its tables are the code's, its examples read without a finding."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -9,8 +8,9 @@ from scripts import skill_tables
 from skills.lint.context import LintContext
 from skills.lint.linter import lint
 from skills.schema import Severity, SkillFormat
+from tests.fixtures.paths import ROOT
 
-PAGE = (Path(__file__).resolve().parents[1] / "docs" / "skills.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "skills.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```markdown\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 

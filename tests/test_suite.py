@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from scripts.suite import sharing
-from tests.fixtures.processes import ROOT, is_running, wait_until
+from tests.fixtures.paths import ROOT
+from tests.fixtures.product.processes import is_running, wait_until
 
 RUN = (
     "import json, sys; from scripts.suite import run_side_by_side; sys.exit(run_side_by_side(json.loads(sys.argv[1])))"
@@ -121,7 +122,7 @@ def test_what_holds_out_is_killed_with_all_it_started(tmp_path: Path):
 
 # Both begin; then the first file waits for one in the middle, which only the other process can run.
 FIRST = """
-from tests.fixtures.processes import wait_until
+from tests.fixtures.product.processes import wait_until
 
 def test_first(request):
     runs = request.path.with_name("runs")
@@ -131,7 +132,7 @@ def test_first(request):
         file.write("first\\n")
 """
 OTHER = """
-from tests.fixtures.processes import wait_until
+from tests.fixtures.product.processes import wait_until
 
 def test_one(request):
     wait_until(request.path.with_name("begun").exists)

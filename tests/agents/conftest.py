@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
-from tests.fixtures.client import NO_CERTIFICATES
-from tests.fixtures.model_server import ModelServer
+from tests.fixtures.http.client import NO_CERTIFICATES
+from tests.fixtures.llm.model_server import ModelServer
 
 
 @pytest.fixture

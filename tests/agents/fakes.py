@@ -1,4 +1,4 @@
-"""Retriever, reader and memories kept in a list: the ports' other side in strategy and tool tests."""
+"""In-memory retriever, document reader and memories for tests of strategies and tools."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Attached images: what is kept of them, their links, whose they are, and when they go."""
+"""Attached images: clean-up, signed links, ownership and deletion."""
 
 import io
 import zlib
@@ -36,7 +36,7 @@ from core.errors.server import ObjectStoreUnavailable
 from core.security.signed_urls import UrlSigner
 from kb_service.models import Attachment
 from kb_service.object_storage.local import LocalObjectStore
-from tests.agents.run_parts import register
+from tests.agents.runs.helpers import register
 
 pytestmark = pytest.mark.anyio
 KINDS = ("PNG", "JPEG", "WEBP", "GIF")
@@ -61,7 +61,7 @@ def flood(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
-def opened(content: bytes) -> Image.Image:
+def open_image(content: bytes) -> Image.Image:
     image = Image.open(io.BytesIO(content))
     image.load()
     return image
@@ -73,8 +73,8 @@ async def test_image_is_drawn_anew_in_its_own_format(kind: str):
 
     assert picture.mime_type == f"image/{kind.lower()}"
     assert (picture.width, picture.height) == (40, 20)
-    assert opened(picture.content).format == kind
-    assert opened(picture.content).size == (40, 20)
+    assert open_image(picture.content).format == kind
+    assert open_image(picture.content).size == (40, 20)
 
 
 async def test_place_and_camera_are_dropped_and_the_picture_turned_upright():
@@ -87,7 +87,7 @@ async def test_place_and_camera_are_dropped_and_the_picture_turned_upright():
     picture = await ImageSanitizer().sanitize(sent)
 
     assert (picture.width, picture.height) == (20, 40)
-    assert dict(opened(picture.content).getexif()) == {}
+    assert dict(open_image(picture.content).getexif()) == {}
     assert b"Secret" not in picture.content
 
 
@@ -107,7 +107,7 @@ async def test_nothing_but_pixels_is_kept(kind: str):
 
     assert b"Secret" not in picture.content
     assert b"PK\x03\x04" not in picture.content
-    assert not {"comment", "exif", "icc_profile", "xmp"} & opened(picture.content).info.keys()
+    assert not {"comment", "exif", "icc_profile", "xmp"} & open_image(picture.content).info.keys()
 
 
 async def test_of_an_animation_the_first_picture_stays():
@@ -115,7 +115,7 @@ async def test_of_an_animation_the_first_picture_stays():
     for kind in ("GIF", "WEBP", "PNG"):
         written = io.BytesIO()
         frames[0].save(written, kind, save_all=True, append_images=frames[1:])
-        still = opened((await ImageSanitizer().sanitize(written.getvalue())).content)
+        still = open_image((await ImageSanitizer().sanitize(written.getvalue())).content)
         assert getattr(still, "n_frames", 1) == 1
         red, _, blue = still.convert("RGB").getpixel((5, 5))
         assert red > 200 > blue
@@ -125,14 +125,14 @@ async def test_of_an_animation_the_first_picture_stays():
 async def test_every_kind_of_png_keeps_what_it_shows(mode: str):
     written = io.BytesIO()
     Image.new(mode, (8, 8), 1 if mode in {"1", "P"} else None).save(written, "PNG")
-    assert opened((await ImageSanitizer().sanitize(written.getvalue())).content).size == (8, 8)
+    assert open_image((await ImageSanitizer().sanitize(written.getvalue())).content).size == (8, 8)
 
 
 async def test_transparency_stays():
     for kind in ("PNG", "WEBP", "GIF"):
         written = io.BytesIO()
         Image.new("RGBA", (8, 8), (255, 0, 0, 0)).save(written, kind)
-        drawn = opened((await ImageSanitizer().sanitize(written.getvalue())).content)
+        drawn = open_image((await ImageSanitizer().sanitize(written.getvalue())).content)
         assert drawn.convert("RGBA").getpixel((4, 4))[3] == 0
 
 
@@ -299,7 +299,7 @@ async def test_image_is_found_by_its_owner_through_its_link(attachments: Attachm
     whole = f"http://localhost:8000{link.url}"
     assert (await attachments.resolve(whole, principal, hosts=["localhost:8000"])).id == row.id
     async with attachments.open(row) as path:
-        assert opened(path.read_bytes()).size == (40, 20)
+        assert open_image(path.read_bytes()).size == (40, 20)
         assert path.stat().st_size == row.size
 
 

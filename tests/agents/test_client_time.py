@@ -1,4 +1,4 @@
-"""Seed 000's client time and its fixed order of time zones."""
+"""The client's time of a request, and its fixed order of time zones."""
 
 from datetime import datetime, timedelta
 from typing import Any

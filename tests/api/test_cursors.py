@@ -1,4 +1,4 @@
-"""A cursor survives every header and names exactly one place."""
+"""Stream cursors: safe in every header, and each the name of one place."""
 
 import pytest
 from hypothesis import given

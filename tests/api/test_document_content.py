@@ -1,4 +1,4 @@
-"""A download of a file that is deleted at the same moment is whole, or says that it is gone."""
+"""The download of a file that is deleted at the same moment."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -12,7 +12,7 @@ from core.db.types import new_id
 from core.errors.auth import DocumentNotFound
 from kb_service.models import Document
 from kb_service.object_storage.local import LocalObjectStore
-from tests.fixtures.stored import blocks
+from tests.fixtures.knowledge.stored_documents import blocks
 
 pytestmark = pytest.mark.anyio
 CONTENT = b"zebra " * 50_000

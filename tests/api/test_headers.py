@@ -13,7 +13,7 @@ from api.middleware import OPEN_PATHS
 from core.errors.auth import NotAuthenticated
 from core.security.rate_limiter import LocalRateLimiter
 from core.settings import Settings
-from tests.fixtures.client import check_error
+from tests.fixtures.http.client import check_error
 
 pytestmark = pytest.mark.anyio
 ORIGIN = "https://wiki.example.com"

@@ -1,4 +1,4 @@
-"""What ``/readyz`` says of a part whose check has a fault of its own."""
+"""The answer of ``/readyz`` when the check of a part fails by itself."""
 
 import json
 from typing import cast

@@ -1,4 +1,4 @@
-"""What keeps a request from the MCP endpoint before anything of it is read."""
+"""The checks of the MCP endpoint before a request is read."""
 
 from types import SimpleNamespace
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Addresses and cursors of the MCP endpoint: what comes back is what was given."""
+"""Addresses and cursors of the MCP endpoint, there and back."""
 
 import base64
 import json

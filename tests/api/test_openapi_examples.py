@@ -1,4 +1,4 @@
-"""Examples and defaults of the OpenAPI document: what it shows is what it describes."""
+"""Examples and defaults of the OpenAPI document: valid by its own schemas."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,20 +22,20 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return create_app(settings).openapi()
 
 
-def shown(part: Any, place: str = "") -> Iterator[Shown]:
+def find_examples(part: Any, place: str = "") -> Iterator[Shown]:
     """Everything that the document shows: where, the schema that it should fit, the value."""
     if isinstance(part, list):
         for number, inner in enumerate(part):
-            yield from shown(inner, f"{place}/{number}")
+            yield from find_examples(inner, f"{place}/{number}")
     if not isinstance(part, dict):
         return
     yield from shown_here(part, place)
     for name, inner in part.items():
         if name in _BY_NAME:
             for key, one in inner.items():
-                yield from shown(one, f"{place}/{name}/{key}")
+                yield from find_examples(one, f"{place}/{name}/{key}")
         elif name not in _VALUES:
-            yield from shown(inner, f"{place}/{name}")
+            yield from find_examples(inner, f"{place}/{name}")
 
 
 def shown_here(part: dict[str, Any], place: str) -> Iterator[Shown]:
@@ -53,7 +53,7 @@ def shown_here(part: dict[str, Any], place: str) -> Iterator[Shown]:
 
 def faults(document: dict[str, Any]) -> list[str]:
     found: list[str] = []
-    for place, schema, value in shown(document):
+    for place, schema, value in find_examples(document):
         # References are read from the root.
         whole = {**schema, "components": document["components"]}
         checker = Draft202012Validator(whole, format_checker=_FORMATS)
@@ -62,7 +62,7 @@ def faults(document: dict[str, Any]) -> list[str]:
 
 
 def test_examples_and_defaults_fit_their_schemas(document: dict[str, Any]):
-    assert len(list(shown(document))) > 100
+    assert len(list(find_examples(document))) > 100
     assert faults(document) == []
 
 

@@ -1,4 +1,4 @@
-"""Who follows a knowledge base is told of every document that changes, however many at once."""
+"""The progress feed of a knowledge base: every changed document, however many at once."""
 
 from datetime import datetime, timedelta
 
@@ -17,7 +17,7 @@ from kb_service.documents import queries as document_queries
 from kb_service.documents.permissions import mark_narrowed
 from kb_service.models import Document
 from kb_service.visibility import UserViewer
-from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
+from tests.fixtures.database.rows import add_document, add_knowledge_base, add_user
 
 pytestmark = pytest.mark.anyio
 MANY = 1200
@@ -46,7 +46,7 @@ async def touch(database: Database, *conditions: object, **values: object) -> No
         await work.session.exec(statement)
 
 
-async def told(follower: ProgressSubscriber, count: int) -> dict[str, str]:
+async def read_updates(follower: ProgressSubscriber, count: int) -> dict[str, str]:
     """The status of each document of which the follower was told, once they are so many."""
     found: dict[str, str] = {}
     with anyio.fail_after(30):
@@ -62,11 +62,11 @@ async def test_more_documents_than_one_look_reads_change_at_one_moment(database:
     async with feeds.follow(kb_id) as follower:
         assert follower is not None
         await touch(database, col(Document.knowledge_base_id) == kb_id, status="paused")
-        statuses = await told(follower, MANY)
+        statuses = await read_updates(follower, MANY)
         assert set(statuses.values()) == {"paused"}
         one = max(statuses)
         await touch(database, col(Document.id) == one, status="cancelled")
-        assert await told(follower, 1) == {one: "cancelled"}
+        assert await read_updates(follower, 1) == {one: "cancelled"}
 
 
 async def test_what_was_told_is_not_read_again_and_again(database: Database, monkeypatch: pytest.MonkeyPatch):
@@ -77,7 +77,7 @@ async def test_what_was_told_is_not_read_again_and_again(database: Database, mon
     async with feeds.follow(kb_id) as follower:
         assert follower is not None
         await touch(database, col(Document.knowledge_base_id) == kb_id, status="paused")
-        await told(follower, 3)
+        await read_updates(follower, 3)
         inner = document_queries.changed_since
 
         async def counted(*arguments: object, **options: object):
@@ -91,7 +91,7 @@ async def test_what_was_told_is_not_read_again_and_again(database: Database, mon
                 await anyio.sleep(0.05)
         # What comes later is told all the same.
         await touch(database, col(Document.knowledge_base_id) == kb_id, status="pending")
-        assert set((await told(follower, 3)).values()) == {"pending"}
+        assert set((await read_updates(follower, 3)).values()) == {"pending"}
 
 
 async def test_change_is_told_however_long_its_transaction_takes(database: Database, monkeypatch: pytest.MonkeyPatch):
@@ -112,8 +112,8 @@ async def test_change_is_told_however_long_its_transaction_takes(database: Datab
         if work.session.get_bind().dialect.name == "postgresql":
             for status in ("cancelled", "pending"):
                 await touch(database, col(Document.id) == others, status=status)
-                assert await told(follower, 1) == {others: status}
-    assert list((await told(follower, 1)).values()) == ["paused"]
+                assert await read_updates(follower, 1) == {others: status}
+    assert list((await read_updates(follower, 1)).values()) == ["paused"]
     await following.__aexit__(None, None, None)
 
 
@@ -123,7 +123,7 @@ async def test_changes_are_told_whatever_this_machines_clock_shows(database: Dat
     async with ProgressFeeds(database).follow(kb_id) as follower:
         assert follower is not None
         await touch(database, col(Document.knowledge_base_id) == kb_id, status="paused")
-        assert set((await told(follower, 2)).values()) == {"paused"}
+        assert set((await read_updates(follower, 2)).values()) == {"paused"}
 
 
 async def erase(database: Database, *ids: str) -> None:
@@ -173,7 +173,7 @@ async def test_of_more_documents_than_are_remembered_the_ones_shown_are_told(
     async with ProgressFeeds(database).follow(kb_id) as follower:
         assert follower is not None
         await touch(database, col(Document.id) == changed, status="paused")
-        await told(follower, 1)
+        await read_updates(follower, 1)
         follower.listed.add(shown)
         await anyio.sleep(0.2)
         await erase(database, changed, shown)

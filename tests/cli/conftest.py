@@ -1,4 +1,4 @@
-"""A contract server, and the command line in this process with a person's own folders."""
+"""A contract server, and the command line in this process with folders of the test's own."""
 
 import json
 import os
@@ -14,12 +14,13 @@ from typer.testing import CliRunner
 
 from cli.main import build
 from core.settings import get_settings
-from tests.fixtures.contract_server import API_KEY, Contract, contract_server
-from tests.fixtures.environment import forget_settings
+from tests.fixtures.paths import ROOT
+from tests.fixtures.product.environment import forget_settings
+from tests.fixtures.servers.contract_server import API_KEY, Contract, contract_server
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandResult:
     """What a command left: its exit code and its two outputs."""
 
     code: int
@@ -31,7 +32,7 @@ class Said:
         return json.loads(self.out)
 
 
-Agentex = Callable[..., Said]
+Agentex = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -70,23 +71,22 @@ def stranger(server: Contract, person: Path, monkeypatch: pytest.MonkeyPatch) ->
     return run_here
 
 
-def run_here(*arguments: str, stdin: str = "") -> Said:
+def run_here(*arguments: str, stdin: str = "") -> CommandResult:
     result = CliRunner().invoke(build(), list(arguments), input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Said(result.exit_code, result.stdout, result.stderr)
+    return CommandResult(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.fixture
 def process() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts the command line as a process of its own, ended with the test."""
     started: list[subprocess.Popen[str]] = []
-    root = str(Path(__file__).resolve().parents[2])
 
     def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
         child = subprocess.Popen(
             [sys.executable, "-m", "cli.main", *arguments],
-            env={**os.environ, "PYTHONPATH": root},
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
             **{
                 "stdin": subprocess.DEVNULL,
                 "stdout": subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Asking from the terminal: words as they come, sources, stopping, conversations."""
+"""``agentex chat``: streamed words, sources, stopping, conversations."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cli.conftest import Agentex
-from tests.fixtures.contract_server import Contract
+from tests.fixtures.servers.contract_server import Contract
 
 
 def test_chat_prints_the_answer_and_its_sources(agentex: Agentex):

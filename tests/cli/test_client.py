@@ -1,4 +1,4 @@
-"""How the client meets servers that are away, busy, foreign or new."""
+"""The HTTP client towards servers that are away, busy, foreign or newer."""
 
 import json
 
@@ -9,8 +9,8 @@ from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Language, Message
 from core.settings import get_settings
 from tests.cli.conftest import Agentex
-from tests.fixtures.contract_server import Contract
-from tests.fixtures.processes import free_port
+from tests.fixtures.product.processes import free_port
+from tests.fixtures.servers.contract_server import Contract
 
 
 def test_a_server_that_is_away_gives_exit_code_3_and_says_what_to_do(agentex: Agentex):

@@ -1,4 +1,4 @@
-"""The file of logins when several commands write it at the same moment."""
+"""The file of credentials under concurrent writers."""
 
 import threading
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 
 from cli.client.credentials import CredentialStore, Login
 from tests.cli.conftest import Agentex
-from tests.fixtures.contract_server import API_KEY
-from tests.fixtures.processes import wait_until
+from tests.fixtures.product.processes import wait_until
+from tests.fixtures.servers.contract_server import API_KEY
 
 URL = "http://127.0.0.1:8000"
 

@@ -1,4 +1,4 @@
-"""What the doctor finds."""
+"""``agentex doctor`` as a whole."""
 
 import sys
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ import pytest
 
 from core.settings import get_settings
 from tests.cli.conftest import Agentex
-from tests.fixtures.contract_server import Contract
-from tests.fixtures.model_scripts import UPSTREAM_SECRET
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.processes import free_port, redis_program
+from tests.fixtures.llm.model_scripts import UPSTREAM_SECRET
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.processes import free_port, redis_program
+from tests.fixtures.servers.contract_server import Contract
 
 
 def findings(said) -> dict[str, dict]:

@@ -1,4 +1,4 @@
-"""Ingesting files and folders: what is sent, what is not, and going on after an interruption."""
+"""``agentex ingest``: which files are sent, and resuming after an interruption."""
 
 import json
 import os
@@ -16,8 +16,8 @@ from cli.commands.ingest.local_files import document_name, find_files, sha256
 from cli.commands.ingest.run import IngestState, grouped
 from ingestion.parsers import file_type as detection
 from tests.cli.conftest import Agentex
-from tests.fixtures.contract_server import Contract
-from tests.fixtures.processes import wait_until
+from tests.fixtures.product.processes import wait_until
+from tests.fixtures.servers.contract_server import Contract
 
 
 @pytest.fixture

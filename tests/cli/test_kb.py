@@ -1,9 +1,9 @@
-"""Creating, listing, showing and deleting knowledge bases."""
+"""``agentex kb``: creating, listing, showing and deleting knowledge bases."""
 
 import pytest
 
 from tests.cli.conftest import Agentex
-from tests.fixtures.contract_server import Contract
+from tests.fixtures.servers.contract_server import Contract
 
 
 def test_create_sends_what_was_given_and_shows_the_notices(agentex: Agentex, server: Contract):

@@ -1,4 +1,4 @@
-"""Logging in and out, and what is kept of it on the machine."""
+"""``agentex login`` and ``logout``, and the credentials they keep."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from cli.supervisor.preflight import STATE_FILE
 from cli.supervisor.status_file import StatusFile
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
-from tests.fixtures.contract_server import API_KEY, PASSWORD, Contract
+from tests.fixtures.servers.contract_server import API_KEY, PASSWORD, Contract
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from core.settings import get_settings
-from tests.cli.conftest import Said, run_here
-from tests.fixtures.client import unique
-from tests.fixtures.server import Server
+from tests.cli.conftest import CommandResult, run_here
+from tests.fixtures.http.client import unique
+from tests.fixtures.product.server import Server
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def kb(embedded: Server, person: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return name
 
 
-def preview(kb: str, path: Path, *options: str) -> Said:
+def preview(kb: str, path: Path, *options: str) -> CommandResult:
     return run_here("kb", "preview", str(path), "--kb", kb, *options)
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.embedding_server import EmbeddingServer
-from tests.fixtures.reindexing import state
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.knowledge.reindex_requests import state
+from tests.fixtures.product.server import Server
+from tests.fixtures.servers.embedding_server import EmbeddingServer
 
 TEXT = "# Zebras\n\n" + "\n\n".join(
     f"## House {n}\n\n" + f"Zebra {n} sleeps in house {n} at noon. " * 5 for n in range(8)
@@ -94,10 +94,10 @@ def test_nobody_waits_for_what_is_paused(at_product: Agentex, owner: Api, tmp_pa
 
 @pytest.mark.usefixtures("person")
 def test_what_a_re_index_waits_for_and_could_not_compare_is_said(
-    modelled: Server, embedding_endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+    llm_product: Server, embedding_endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ):
-    owner = modelled.person()
-    monkeypatch.setenv("AGENTEX_URL", str(modelled.http.base_url))
+    owner = llm_product.person()
+    monkeypatch.setenv("AGENTEX_URL", str(llm_product.http.base_url))
     monkeypatch.setenv("AGENTEX_API_KEY", owner.access_token)
     get_settings.cache_clear()
     kb_id = owner.create_kb(embedding_model="words")

@@ -1,7 +1,7 @@
-"""Searching from the terminal."""
+"""``agentex kb search``."""
 
 from tests.cli.conftest import Agentex
-from tests.fixtures.contract_server import Contract
+from tests.fixtures.servers.contract_server import Contract
 
 
 def test_search_shows_where_each_passage_stands(agentex: Agentex, server: Contract):

@@ -1,4 +1,4 @@
-"""The port of this machine that a browser comes back to after single sign-on."""
+"""The local port to which a browser returns after single sign-on."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""``agentex skill`` on files of this machine: no server is there."""
+"""``agentex skill`` on local files, without a server."""
 
 import base64
 import json

@@ -16,7 +16,7 @@ from cli.supervisor.preflight import CannotStart, claim_folder, claim_port
 from cli.supervisor.service import RestartPace, Service, ServiceState
 from cli.supervisor.status_file import StatusFile
 from core.settings import Settings, get_settings
-from tests.fixtures.processes import CHILD, is_running, python, runtime_dir, supervised, wait_until
+from tests.fixtures.product.processes import CHILD, is_running, python, runtime_dir, supervised, wait_until
 
 IGNORES_TERM = """
 import signal, sys, time

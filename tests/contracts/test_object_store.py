@@ -14,7 +14,7 @@ from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.local import LocalObjectStore
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.object_storage.s3 import S3ObjectStore
-from tests.fixtures.stored import blocks
+from tests.fixtures.knowledge.stored_documents import blocks
 
 pytestmark = pytest.mark.anyio
 BIG = bytes(range(256)) * 50_000

@@ -16,8 +16,8 @@ from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.image.ocr import is_ready
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import SEPARATOR
-from tests.fixtures import made_files
-from tests.fixtures.made_files import sample
+from tests.fixtures.files import sample_files
+from tests.fixtures.files.sample_files import sample
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _OPEN = "application/vnd.oasis.opendocument"
@@ -93,14 +93,14 @@ EMPTY = {
     "application/rtf": b"{\\rtf1\\ansi\\par }",
     "application/xml": b"<a><b/></a>",
     "message/rfc822": b"Subject: nothing\n\n \n",
-    "application/vnd.ms-outlook": made_files.msg({0x37: "Subject"}),
-    "application/epub+zip": made_files.epub("<p> </p>"),
+    "application/vnd.ms-outlook": sample_files.msg({0x37: "Subject"}),
+    "application/epub+zip": sample_files.epub("<p> </p>"),
     f"{_OFFICE}.wordprocessingml.document": empty_document(),
-    f"{_OFFICE}.presentationml.presentation": made_files.pptx(""),
-    f"{_OFFICE}.spreadsheetml.sheet": made_files.xlsx(("Sheet1", "")),
-    f"{_OPEN}.text": made_files.open_document("text", "<text:p> </text:p>"),
-    f"{_OPEN}.presentation": made_files.open_document("presentation", "<draw:page/>"),
-    f"{_OPEN}.spreadsheet": made_files.open_document("spreadsheet", '<table:table table:name="Sheet1"/>'),
+    f"{_OFFICE}.presentationml.presentation": sample_files.pptx(""),
+    f"{_OFFICE}.spreadsheetml.sheet": sample_files.xlsx(("Sheet1", "")),
+    f"{_OPEN}.text": sample_files.open_document("text", "<text:p> </text:p>"),
+    f"{_OPEN}.presentation": sample_files.open_document("presentation", "<draw:page/>"),
+    f"{_OPEN}.spreadsheet": sample_files.open_document("spreadsheet", '<table:table table:name="Sheet1"/>'),
     **{f"image/{kind}": blank_picture(kind) for kind in ("png", "jpeg", "tiff", "webp", "bmp")},
 }
 

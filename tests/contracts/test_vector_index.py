@@ -31,8 +31,8 @@ from kb_service.vector_index.protocol import (
     window_id,
 )
 from kb_service.vector_index.qdrant_server import QdrantVectorIndex
-from tests.fixtures.edge_index import EdgeVectorIndex
-from tests.fixtures.engines import running_engine
+from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.product.engine_processes import running_engine
 
 DIMENSION = DEFAULT.dimension
 

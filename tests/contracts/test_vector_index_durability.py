@@ -19,9 +19,9 @@ from kb_service.vector_index import edge_shard
 from kb_service.vector_index.engine_index import EngineVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
 from tests.contracts.test_vector_index import direction
-from tests.fixtures.edge_index import EdgeVectorIndex
-from tests.fixtures.engines import running_engine, until_ready
-from tests.fixtures.processes import ROOT
+from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.paths import ROOT
+from tests.fixtures.product.engine_processes import running_engine, until_ready
 
 pytestmark = pytest.mark.anyio
 DIMENSION = DEFAULT.dimension

@@ -1,4 +1,4 @@
-"""The audit log: noted with the act, searched, and forgotten when it is old."""
+"""The audit log: written with the act, searched, and trimmed by age."""
 
 from contextlib import suppress
 from datetime import timedelta

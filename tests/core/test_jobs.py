@@ -1,4 +1,4 @@
-"""Job payloads are JSON, and one key is one job."""
+"""Jobs: JSON payloads, and one job for each key."""
 
 import asyncio
 import base64

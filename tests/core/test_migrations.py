@@ -4,7 +4,6 @@ import asyncio
 import subprocess
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from alembic import command
@@ -20,10 +19,10 @@ from migrations.apply import _config, main, migrate
 from migrations.level import revisions, schema_revision
 from migrations.tables import all_tables
 from skills.models import SkillVersion
-from tests.fixtures.bare_rows import add_document
+from tests.fixtures.database.rows import add_document
+from tests.fixtures.paths import ROOT
 
 pytestmark = pytest.mark.anyio
-ROOT = Path(__file__).parents[2]
 LONG_AGO = datetime(2026, 1, 2, tzinfo=UTC)
 
 

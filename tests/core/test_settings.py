@@ -10,7 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from core.settings import Settings, get_settings, override_settings
-from tests.fixtures.environment import forget_settings
+from tests.fixtures.paths import ROOT
+from tests.fixtures.product.environment import forget_settings
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +84,7 @@ def refused_start(tmp_path: Path, **variables: str) -> str:
     environment = {**os.environ, "AGENTEX_DATA_DIR": str(tmp_path), **variables}
     run = subprocess.run(
         [sys.executable, "-m", "cli.main", "serve"],
-        env={**environment, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**environment, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=60,

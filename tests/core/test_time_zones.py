@@ -1,4 +1,4 @@
-"""The names of time zones that are taken, and those that are not."""
+"""The accepted names of time zones."""
 
 from zoneinfo import ZoneInfo
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.fixtures.agents import model_variables
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.oracle import Allowed, check_sound, forget
-from tests.fixtures.server import Server, running_server
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.oracle import Allowed, check_sound, forget
+from tests.fixtures.product.server import Server, running_server
+from tests.fixtures.runs.agent_runs import model_variables
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def one_installation(tmp_path_factory: pytest.TempPathFactory, _model_server: Mo
 
 
 @pytest.fixture(scope="session")
-def _modelled(one_installation: Server) -> Server:
+def _llm_product(one_installation: Server) -> Server:
     return one_installation
 
 

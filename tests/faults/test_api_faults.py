@@ -11,8 +11,8 @@ import pytest
 from core.errors.auth import InvalidCredentials, InvalidToken
 from core.errors.requests import InvalidRequest
 from core.errors.server import DatabaseUnavailable
-from tests.fixtures.client import check_error, eventually, unique
-from tests.fixtures.server import ADMIN_PASSWORD, Server
+from tests.fixtures.http.client import check_error, eventually, unique
+from tests.fixtures.product.server import ADMIN_PASSWORD, Server
 
 pytestmark = pytest.mark.timeout(300)
 # Five are promised (invariant I15); the machine may be busy.

@@ -13,9 +13,9 @@ import pytest
 from redis import Redis
 
 from core.errors.server import EngineUnavailable, VectorIndexUnavailable
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.leftovers import check_consistent, stored_files
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.product.leftover_data import check_consistent, stored_files
+from tests.fixtures.product.server import Server
 
 pytestmark = pytest.mark.timeout(300)
 DEADLINE = 120

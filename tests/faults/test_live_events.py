@@ -1,4 +1,4 @@
-"""Runs that are followed at another process than theirs, while Redis forgets everything or dies."""
+"""Live run events from another process while Redis loses everything or dies."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,24 +7,26 @@ from pathlib import Path
 import pytest
 
 from agents.agui.verifier import verify
-from tests.fixtures.agents import Run, camel, model_variables, run_body
-from tests.fixtures.apis import Apis, api_processes, same_caller
-from tests.fixtures.client import Api
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.own_redis import OwnRedis
-from tests.fixtures.streams import Reader
+from tests.fixtures.http.client import Api
+from tests.fixtures.http.event_streams import Reader
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.api_processes import ApiProcesses, api_processes, same_caller
+from tests.fixtures.runs.agent_runs import Run, camel, model_variables, run_body
+from tests.fixtures.servers.redis_server import RedisServer
 
 
 @pytest.fixture(scope="module")
-def own_redis() -> Iterator[OwnRedis]:
-    redis = OwnRedis()
+def redis_server() -> Iterator[RedisServer]:
+    redis = RedisServer()
     yield redis
     redis.kill()
 
 
 @pytest.fixture(scope="module")
-def apis(tmp_path_factory: pytest.TempPathFactory, own_redis: OwnRedis, _model_server: ModelServer) -> Iterator[Apis]:
-    variables = {**model_variables(_model_server), "AGENTEX_REDIS_URL": own_redis.url}
+def apis(
+    tmp_path_factory: pytest.TempPathFactory, redis_server: RedisServer, _model_server: ModelServer
+) -> Iterator[ApiProcesses]:
+    variables = {**model_variables(_model_server), "AGENTEX_REDIS_URL": redis_server.url}
     with api_processes(Path(tmp_path_factory.mktemp("apis")), variables) as apis:
         for server in [apis.start(wait=False) for _ in range(2)]:
             apis.wait_up(server)
@@ -32,12 +34,12 @@ def apis(tmp_path_factory: pytest.TempPathFactory, own_redis: OwnRedis, _model_s
 
 
 @pytest.fixture
-def asker(apis: Apis) -> Api:
+def asker(apis: ApiProcesses) -> Api:
     return apis.started[0].person()
 
 
 @contextmanager
-def slow_run(asker: Api, apis: Apis) -> Iterator[tuple[Run, Reader]]:
+def slow_run(asker: Api, apis: ApiProcesses) -> Iterator[tuple[Run, Reader]]:
     """A run whose model has said ``Hel`` and waits, and its reader at the other process."""
     with Run(asker, camel(run_body("Hello #slow"))) as run:
         run.until("TEXT_MESSAGE_CONTENT")
@@ -54,24 +56,24 @@ def check_same(run: Run, reader: Reader) -> None:
 
 
 def test_nothing_is_lost_when_redis_is_flushed_in_mid_run(
-    apis: Apis, asker: Api, own_redis: OwnRedis, scripted: ModelServer
+    apis: ApiProcesses, asker: Api, redis_server: RedisServer, scripted_llm: ModelServer
 ):
     with slow_run(asker, apis) as (run, reader):
-        own_redis.flush()
-        scripted.release.set()
+        redis_server.flush()
+        scripted_llm.release.set()
         check_same(run, reader)
 
 
 def test_nothing_is_lost_when_redis_is_killed_in_mid_run(
-    apis: Apis, asker: Api, own_redis: OwnRedis, scripted: ModelServer
+    apis: ApiProcesses, asker: Api, redis_server: RedisServer, scripted_llm: ModelServer
 ):
     with slow_run(asker, apis) as (run, reader):
-        own_redis.kill()
-        scripted.release.set()
+        redis_server.kill()
+        scripted_llm.release.set()
         check_same(run, reader)
-    scripted.release.clear()
+    scripted_llm.release.clear()
     # Without it runs begin and are followed as well, and go on when it is back, empty.
     with slow_run(asker, apis) as (run, reader):
-        own_redis.start()
-        scripted.release.set()
+        redis_server.start()
+        scripted_llm.release.set()
         check_same(run, reader)

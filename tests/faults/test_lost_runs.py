@@ -1,4 +1,4 @@
-"""``kill -9`` of an API process in the middle of calls and questions; others go on with its runs.
+"""Runs of an API process killed in the middle of calls and questions, recovered by others.
 
 Three API processes share one database. One is killed while its runs are at different places, the
 other two take up what it lost at the same moment. Each test looks at one of these runs.
@@ -22,13 +22,13 @@ from agents.agui.verifier import verify
 from agents.strategies.shared.tool_calls import UNKNOWN_OUTCOME
 from api.lifespan import _REAP_SECONDS
 from core.errors.conflicts import InterruptNotOpen, ThreadBusy
-from tests.fixtures.agents import Run, camel, model_variables, run_body
-from tests.fixtures.apis import Apis, api_processes, same_caller
-from tests.fixtures.client import Api, check_error, eventually
-from tests.fixtures.external import Postgres
-from tests.fixtures.model_server import ModelServer
-from tests.fixtures.server import Server
-from tests.fixtures.streams import events_in, events_of, read_log
+from tests.fixtures.http.client import Api, check_error, eventually
+from tests.fixtures.http.event_streams import events_in, events_of, read_log
+from tests.fixtures.llm.model_server import ModelServer
+from tests.fixtures.product.api_processes import ApiProcesses, api_processes, same_caller
+from tests.fixtures.product.server import Server
+from tests.fixtures.runs.agent_runs import Run, camel, model_variables, run_body
+from tests.fixtures.servers.external_services import Postgres
 
 EVENT = {
     "action": "create",
@@ -39,13 +39,13 @@ EVENT = {
 REACT = {"agent_type": "react"}
 
 
-def asking(*calls: tuple[str, dict[str, Any]], **fields: Any) -> dict[str, Any]:
+def run_with_calls(*calls: tuple[str, dict[str, Any]], **fields: Any) -> dict[str, Any]:
     """A run whose model makes these calls in its first turn."""
     question = f"Please. #calls {json.dumps(calls)}"
     return camel(run_body(question, forwarded_props=REACT, **fields))
 
 
-def answering(asked: dict[str, Any], interrupt: dict[str, Any], payload: Any) -> dict[str, Any]:
+def answer_to(asked: dict[str, Any], interrupt: dict[str, Any], payload: Any) -> dict[str, Any]:
     """The run that brings the answer to what another one asked."""
     answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}
     fields = {"thread_id": asked["threadId"], "messages": [], "forwarded_props": REACT}
@@ -75,7 +75,7 @@ class Lost:
         turns: how often the model was asked, by question.
     """
 
-    apis: Apis
+    apis: ApiProcesses
     left: tuple[Server, Server]
     user: Api
     cut: dict[str, Run]
@@ -110,7 +110,7 @@ def apis(
     tmp_path_factory: pytest.TempPathFactory,
     postgres_if_any: Postgres | None,
     _model_server: ModelServer,
-) -> Iterator[Apis]:
+) -> Iterator[ApiProcesses]:
     """A database, PostgreSQL where there is one, for API processes that share it."""
     variables = model_variables(_model_server)
     with ExitStack() as stack:
@@ -122,20 +122,20 @@ def apis(
 
 
 @pytest.fixture(scope="module")
-def lost(apis: Apis, _model_server: ModelServer) -> Lost:
+def lost(apis: ApiProcesses, _model_server: ModelServer) -> Lost:
     """Runs of a process that was killed, which two others took up, racing for each."""
     first, *others = (apis.start(wait=False) for _ in range(3))
     for server in (first, *others):
         apis.wait_up(server)
     user = first.person()
     bodies = {
-        "lookup": asking(("read_letter", {"what": "lookup"})),
-        "letters": asking(("post_letter", {"what": "one"}), ("post_letter", {"what": "two"})),
-        "event": asking(("calendar_write", EVENT)),
+        "lookup": run_with_calls(("read_letter", {"what": "lookup"})),
+        "letters": run_with_calls(("post_letter", {"what": "one"}), ("post_letter", {"what": "two"})),
+        "event": run_with_calls(("calendar_write", EVENT)),
     }
     with ExitStack() as stack:
         asked = {name: ask_first(user, name) for name in ("agui", "approved")}
-        bodies["approved"] = answering(asked["approved"], asked["approved"]["interrupt"], {"approved": True})
+        bodies["approved"] = answer_to(asked["approved"], asked["approved"]["interrupt"], {"approved": True})
         cut = {name: stack.enter_context(Run(user, body)) for name, body in bodies.items()}
         asked["task"] = invoke_first(user, "task")
         for run in cut.values():
@@ -164,7 +164,7 @@ def question_of(messages: list[dict[str, Any]]) -> str:
 
 def ask_first(user: Api, what: str) -> dict[str, Any]:
     """A run that waits for a person, with what it asked."""
-    body = asking(("post_parcel", {"what": what}))
+    body = run_with_calls(("post_parcel", {"what": what}))
     with Run(user, body) as run:
         events = run.finish()
     return {**body, "events": events, "interrupt": interrupt_of(events)}
@@ -191,7 +191,7 @@ def wait_for_task(user: Api, ids: dict[str, str], status: str) -> dict[str, Any]
     return task_of(user, ids)
 
 
-def wait_until_held(apis: Apis, user: Api) -> None:
+def wait_until_held(apis: ApiProcesses, user: Api) -> None:
     """Until every call is at the place where its process is killed."""
 
     def are_held() -> bool:
@@ -264,7 +264,7 @@ def test_question_of_a_killed_process_is_answered_through_ag_ui(lost: Lost):
     log = asked["events"]
     # The client can't know whether its first answer came through.
     for results in (["Done: agui."], []):
-        with Run(lost.user, answering(asked, interrupt, {"approved": True})) as run:
+        with Run(lost.user, answer_to(asked, interrupt, {"approved": True})) as run:
             events = run.finish()
         log = [*log, *events]
         verify(log, thread_id=asked["threadId"])
@@ -296,7 +296,7 @@ def answer_at_once(
     sent, answered = Barrier(2, timeout=60), Barrier(2, timeout=60)
 
     def answer(server: Server, payload: Any) -> tuple[httpx.Response, list[dict[str, Any]]]:
-        body = answering(asked, asked["interrupt"], payload)
+        body = answer_to(asked, asked["interrupt"], payload)
         sent.wait()
         with Run(same_caller(lost.user, server), body) as run:
             # The call is held until both have got their answer.

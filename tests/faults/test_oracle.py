@@ -1,4 +1,4 @@
-"""The oracle of the fault tests can fail: each thing it looks at is broken once by hand."""
+"""The oracle of the fault tests: each thing that it checks, broken once by hand."""
 
 import os
 import signal
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 from core.db.types import new_id
-from tests.fixtures.client import eventually
-from tests.fixtures.oracle import Allowed, check_sound, memory
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import eventually
+from tests.fixtures.product.oracle import Allowed, check_sound, memory
+from tests.fixtures.product.server import Server
 
 pytestmark = pytest.mark.timeout(300)
 SHORT = 2

@@ -13,9 +13,9 @@ import pytest
 from redis import Redis
 
 from core.errors.server import DatabaseUnavailable, EngineUnavailable, StorageFull, VectorIndexUnavailable
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.oracle import check_sound
-from tests.fixtures.server import Server, running_server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.product.oracle import check_sound
+from tests.fixtures.product.server import Server, running_server
 
 pytestmark = pytest.mark.timeout(300)
 # An index that is silent is given up in three seconds (invariant I14); the machine may be busy.

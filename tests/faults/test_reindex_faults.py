@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.reindexing import ask, asking, changes_of
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.knowledge.reindex_requests import ask, changes_of, searching
+from tests.fixtures.product.server import Server
 
 pytestmark = pytest.mark.timeout(300)
 DEADLINE = 120
@@ -32,7 +32,7 @@ def test_every_search_sees_one_whole_generation(server: Server):
     for document_id in ids:
         assert caller.wait(kb_id, document_id)["status"] == "completed"
     old = ask(caller, kb_id)
-    with asking(server, caller, kb_id) as answers:
+    with searching(server, caller, kb_id) as answers:
         wishes = {"splitter": "sentence", "chunk_size": 64, "chunk_overlap": 0}
         assert caller.post(f"/knowledge-bases/{kb_id}/reindex", wishes)["outcome"] == "started"
         for _ in range(2):

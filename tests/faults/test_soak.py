@@ -1,12 +1,12 @@
-"""Soak: what a long run must not show."""
+"""Soak: the memory of a long run."""
 
 import statistics
 
 import pytest
 
-from tests.fixtures.client import eventually
-from tests.fixtures.oracle import check_sound, memory
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import eventually
+from tests.fixtures.product.oracle import check_sound, memory
+from tests.fixtures.product.server import Server
 
 DOCUMENTS = 10_000
 # Fills pools and caches, and deletes enough for the index to get a process of its own (decision 18).

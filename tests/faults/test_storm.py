@@ -21,9 +21,9 @@ import httpx
 import psutil
 import pytest
 
-from tests.fixtures.client import Api, eventually
-from tests.fixtures.oracle import Allowed, check_sound
-from tests.fixtures.server import Server
+from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.product.oracle import Allowed, check_sound
+from tests.fixtures.product.server import Server
 
 SENDERS = 4
 # One round of a storm, in random order.

@@ -18,7 +18,15 @@ from redis.exceptions import RedisError
 from cli.supervisor import redis_server
 from cli.supervisor.preflight import find_leftovers
 from core.settings import Settings
-from tests.fixtures.processes import CHILD, is_running, python, redis_program, runtime_dir, supervised, wait_until
+from tests.fixtures.product.processes import (
+    CHILD,
+    is_running,
+    python,
+    redis_program,
+    runtime_dir,
+    supervised,
+    wait_until,
+)
 
 QUICK = {"first_pause": 0.01, "longest_pause": 0.02}
 DIES = "import sys; print('the reason of death'); sys.exit(7)"

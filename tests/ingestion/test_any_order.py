@@ -48,10 +48,10 @@ from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.local import LocalObjectStore
 from kb_service.text.token_counter import token_counter
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.bare_rows import add_knowledge_base
-from tests.fixtures.crash_points import Fault, Fuse, Killed, watched
-from tests.fixtures.edge_index import EdgeVectorIndex
-from tests.fixtures.stored import blocks
+from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.crash_points import CrashPoint, Fault, WorkerKilled, with_crash_point
+from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.stored_documents import blocks
 
 LONG = 600
 ROUNDS_TO_REST = 30
@@ -125,9 +125,9 @@ class AnyOrder(RuleBasedStateMachine):
         self.ids: list[str] = []
         self.cancelled: set[str] = set()
         self.workers = itertools.count(1)
-        self.stopped: tuple[Fuse, asyncio.Task[None]] | None = None
+        self.stopped: tuple[CrashPoint, asyncio.Task[None]] | None = None
         self.sweep = OrphanSweep(world.context)
-        self.fuse = Fuse()
+        self.crash_point = CrashPoint()
         self.kb_id: str = self.run(self._make_knowledge_base())
 
     async def _make_knowledge_base(self) -> str:
@@ -194,31 +194,31 @@ class AnyOrder(RuleBasedStateMachine):
     @precondition(lambda self: self.ids)
     @rule(data=st.data(), ingesting=INGESTING)
     def work(self, data: st.DataObject, ingesting: Job = ingest) -> None:
-        self.hit(data, Fuse(), ingesting)
+        self.hit(data, CrashPoint(), ingesting)
 
     @precondition(lambda self: self.ids)
     @rule(data=st.data(), point=POINTS, ingesting=INGESTING)
     def work_and_be_killed(self, data: st.DataObject, point: int, ingesting: Job) -> None:
-        self.hit(data, Fuse(Fault.KILL, point), ingesting)
+        self.hit(data, CrashPoint(Fault.KILL, point), ingesting)
 
     @precondition(lambda self: self.ids)
     @rule(data=st.data(), point=POINTS, ingesting=INGESTING)
     def work_and_be_cancelled(self, data: st.DataObject, point: int, ingesting: Job) -> None:
-        self.hit(data, Fuse(Fault.CANCEL, point), ingesting)
+        self.hit(data, CrashPoint(Fault.CANCEL, point), ingesting)
 
     @precondition(lambda self: self.ids and self.stopped is None)
     @rule(data=st.data(), point=POINTS, ingesting=INGESTING)
     def work_and_be_stopped(self, data: st.DataObject, point: int, ingesting: Job) -> None:
-        fuse = Fuse(Fault.STOP, point)
-        self.stopped = self.run(self._until_stopped(self._pick(data), fuse, ingesting))
+        crash_point = CrashPoint(Fault.STOP, point)
+        self.stopped = self.run(self._until_stopped(self._pick(data), crash_point, ingesting))
 
     @precondition(lambda self: self.stopped is not None)
     @rule()
     def wake_the_stopped_worker(self) -> None:
         if self.stopped is not None:
-            fuse, task = self.stopped
+            crash_point, task = self.stopped
             self.stopped = None
-            fuse.going_on.set()
+            crash_point.going_on.set()
             self.run(asyncio.wait_for(task, 60))
 
     @rule()
@@ -229,36 +229,36 @@ class AnyOrder(RuleBasedStateMachine):
     def sweep_once(self) -> None:
         self.run(self.sweep.run())
 
-    def hit(self, data: st.DataObject, fuse: Fuse, ingesting: Job = ingest) -> None:
+    def hit(self, data: st.DataObject, crash_point: CrashPoint, ingesting: Job = ingest) -> None:
         """Let a worker do one job, with what the fuse does to it."""
-        self.run(self._job(self._pick(data), fuse, ingesting))
+        self.run(self._job(self._pick(data), crash_point, ingesting))
 
     def _pick(self, data: st.DataObject) -> str:
         return data.draw(st.sampled_from(self.ids), label="document")
 
-    async def _job(self, document_id: str, fuse: Fuse, ingesting: Job = ingest) -> None:
-        self.fuse = fuse
-        context = watched(self.world.context, f"worker-{next(self.workers)}", fuse)
+    async def _job(self, document_id: str, crash_point: CrashPoint, ingesting: Job = ingest) -> None:
+        self.crash_point = crash_point
+        context = with_crash_point(self.world.context, f"worker-{next(self.workers)}", crash_point)
         row = await self._row(document_id)
         act = ingesting
         if row is not None and row.deleted_at is not None:
             act = erase_document
         elif row is not None and row.status == DocumentStatus.CANCELLED:
             act = remove_orphan_points
-        fuse.victim = task = asyncio.create_task(act(context, document_id))
+        crash_point.victim = task = asyncio.create_task(act(context, document_id))
         await asyncio.wait({task})
         if not task.cancelled() and (error := task.exception()) is not None:
-            assert isinstance(error, Killed), error
+            assert isinstance(error, WorkerKilled), error
 
     async def _until_stopped(
-        self, document_id: str, fuse: Fuse, ingesting: Job
-    ) -> tuple[Fuse, asyncio.Task[None]] | None:
-        task = asyncio.create_task(self._job(document_id, fuse, ingesting))
-        stopped = asyncio.create_task(fuse.stopped.wait())
+        self, document_id: str, crash_point: CrashPoint, ingesting: Job
+    ) -> tuple[CrashPoint, asyncio.Task[None]] | None:
+        task = asyncio.create_task(self._job(document_id, crash_point, ingesting))
+        stopped = asyncio.create_task(crash_point.stopped.wait())
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
         if not task.done():
-            return fuse, task
+            return crash_point, task
         await task
         return None
 
@@ -324,7 +324,7 @@ class AnyOrder(RuleBasedStateMachine):
             if row.deleted_at is None and row.status == DocumentStatus.PAUSED:
                 await self._act(ActionName.RESUME, row.id)
             elif row.deleted_at is None and row.status == DocumentStatus.CANCELLED:
-                await self._job(row.id, Fuse())
+                await self._job(row.id, CrashPoint())
                 _, _, points = await self._look()
                 assert [number for id_, number in points if id_ == row.id] == (
                     [row.active_revision] if row.active_revision else []
@@ -341,7 +341,7 @@ class AnyOrder(RuleBasedStateMachine):
             if not open_ones:
                 break
             for document_id in open_ones:
-                await self._job(document_id, Fuse())
+                await self._job(document_id, CrashPoint())
         else:
             raise AssertionError(f"no rest: {rows}")
         # A file is taken for an orphan only when two sweeps miss it.
@@ -385,8 +385,8 @@ def test_fault_at_each_point_while_others_go_on(world: World, fault: Fault, mean
         if fault is Fault.STOP:
             machine.work_and_be_stopped(one, point, ingesting)
         else:
-            machine.hit(one, Fuse(fault, point), ingesting)
-        was_hit = machine.stopped is not None or len(machine.fuse.passed) >= point
+            machine.hit(one, CrashPoint(fault, point), ingesting)
+        was_hit = machine.stopped is not None or len(machine.crash_point.passed) >= point
         if meanwhile == "changed":
             machine.upload("a.md", 2)
         elif meanwhile == "deleted":

@@ -22,8 +22,8 @@ from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk
 from kb_service.vector_index.protocol import point_id
 from kb_service.visibility import SYSTEM_VIEWER
-from tests.fixtures.edge_index import EdgeVectorIndex
-from tests.fixtures.stored import edit, reread, upload
+from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = pytest.mark.anyio
 # For what no database decides.

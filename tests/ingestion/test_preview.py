@@ -1,4 +1,4 @@
-"""Split previews end in time, one after the other, and leave nothing running."""
+"""Split previews: in time, one after the other, and nothing left running."""
 
 import asyncio
 import threading

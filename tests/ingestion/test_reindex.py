@@ -31,8 +31,8 @@ from kb_service.vector_index.protocol import index_scope
 from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import RevisionResult
-from tests.fixtures.bare_rows import PARSED
-from tests.fixtures.reindex_steps import (
+from tests.fixtures.database.rows import PARSED
+from tests.fixtures.knowledge.reindex_steps import (
     KEEP,
     SMALL,
     ask_for,
@@ -44,18 +44,18 @@ from tests.fixtures.reindex_steps import (
     reindexed,
     row_of,
     rows_of,
-    seen,
+    shown_chunk_ids,
     text,
     work_off,
 )
-from tests.fixtures.stored import blocks, edit, reread, upload
+from tests.fixtures.knowledge.stored_documents import blocks, edit, reread, upload
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_searches_see_the_old_passages_until_all_new_ones_are_there(context: WorkerContext):
     kb_id = await new_base(context, "zebra", "okapi")
-    old = await seen(context, kb_id)
+    old = await shown_chunk_ids(context, kb_id)
     assert await ask_for(context, kb_id, SMALL) == "started"
     await maintain(context, kb_id)
     first, second = await rows_of(context, kb_id)
@@ -65,9 +65,9 @@ async def test_searches_see_the_old_passages_until_all_new_ones_are_there(contex
         report = await reindex_status.get_status(session, SYSTEM_VIEWER, await row_of(context, kb_id))
     assert (report.state, report.tally.done, report.tally.left) == (State.RUNNING, 1, 1)
     assert 0 < report.tally.percent < 100
-    assert await seen(context, kb_id) == old
+    assert await shown_chunk_ids(context, kb_id) == old
     await ingest(context, second.id)
-    new = await seen(context, kb_id)
+    new = await shown_chunk_ids(context, kb_id)
     assert len(new) > len(old)
     assert not new & old
     assert (await row_of(context, kb_id)).chunk_size == 40
@@ -110,22 +110,22 @@ async def test_nothing_is_left_of_the_old_generation_when_it_is_not_kept(context
     row = await row_of(context, kb_id)
     assert (row.previous, row.retired, row.generation) == (None, [], 2)
     assert await context.spaces.default.index.count(kb_id=kb_id) == 0
-    assert await count_chunks(context, kb_id) == len(await seen(context, kb_id))
+    assert await count_chunks(context, kb_id) == len(await shown_chunk_ids(context, kb_id))
     await check_whole(context, kb_id)
 
 
 async def test_way_back_is_there_at_once_and_leads_forth_again(context: WorkerContext):
     kb_id = await new_base(context, "zebra", "okapi")
-    old = await seen(context, kb_id)
+    old = await shown_chunk_ids(context, kb_id)
     await reindexed(context, kb_id)
-    new = await seen(context, kb_id)
+    new = await shown_chunk_ids(context, kb_id)
     for expected, size in ((old, 500), (new, 40)):
         await decide(context, kb_id, reindex_service.roll_back, keep=KEEP)
         assert (await row_of(context, kb_id)).chunk_size == size
-        assert await seen(context, kb_id) == expected
+        assert await shown_chunk_ids(context, kb_id) == expected
         await check_whole(context, kb_id)
         await maintain_all(context)
-        assert await seen(context, kb_id) == expected
+        assert await shown_chunk_ids(context, kb_id) == expected
 
 
 async def test_way_back_makes_what_changed_since_anew(context: WorkerContext):
@@ -159,7 +159,7 @@ async def put(context: WorkerContext, document: Document, animal: str) -> None:
 
 
 async def texts_with(context: WorkerContext, kb_id: str, word: str) -> int:
-    found = await seen(context, kb_id, word)
+    found = await shown_chunk_ids(context, kb_id, word)
     async with context.database.reading() as session:
         query = select(Chunk.content).where(col(Chunk.id).in_(found))
         return sum(word in content for content in (await session.exec(query)).all())
@@ -176,7 +176,7 @@ async def test_way_back_closes_when_its_time_is_over(context: WorkerContext):
     row = await row_of(context, kb_id)
     assert (row.previous, row.retired) == (None, [])
     assert await context.spaces.default.index.count(kb_id=kb_id) == 0
-    assert await count_chunks(context, kb_id) == len(await seen(context, kb_id))
+    assert await count_chunks(context, kb_id) == len(await shown_chunk_ids(context, kb_id))
     with pytest.raises(NoReindex):
         await decide(context, kb_id, reindex_service.roll_back, keep=KEEP)
 
@@ -185,11 +185,11 @@ async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(
     context: WorkerContext,
 ):
     kb_id = await new_base(context, "okapi", "zebra")
-    old = await seen(context, kb_id)
+    old = await shown_chunk_ids(context, kb_id)
     _, zebra = await rows_of(context, kb_id)
     await context.store.delete(zebra.storage_key)
     await reindexed(context, kb_id)
-    assert await seen(context, kb_id) == old
+    assert await shown_chunk_ids(context, kb_id) == old
     row = await row_of(context, kb_id)
     async with context.database.reading() as session:
         report = await reindex_status.get_status(session, SYSTEM_VIEWER, row)
@@ -201,12 +201,12 @@ async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(
     assert await texts_with(context, kb_id, "okapi") > 0 == await texts_with(context, kb_id, "zebra")
     await check_whole(context, kb_id)
     await decide(context, kb_id, reindex_service.roll_back, keep=KEEP)
-    assert await seen(context, kb_id) == old
+    assert await shown_chunk_ids(context, kb_id) == old
 
 
 async def test_cancelled_re_index_leaves_all_as_it_was(context: WorkerContext):
     kb_id = await new_base(context, "okapi", "quagga", "zebra")
-    old = await seen(context, kb_id)
+    old = await shown_chunk_ids(context, kb_id)
     okapi, quagga, zebra = await rows_of(context, kb_id)
     await context.store.delete(zebra.storage_key)
     assert await ask_for(context, kb_id, SMALL) == "started"
@@ -224,7 +224,7 @@ async def test_cancelled_re_index_leaves_all_as_it_was(context: WorkerContext):
         assert await completion.commit_revisions(work, [(lease, outcome)]) == {held.id: None}
     await maintain(context, kb_id)
     assert {row.status for row in await rows_of(context, kb_id)} == {"completed"}
-    assert await seen(context, kb_id) == old
+    assert await shown_chunk_ids(context, kb_id) == old
     assert await context.spaces.default.index.count(kb_id=index_scope(kb_id, 2)) == 0
     assert await count_chunks(context, kb_id) == len(old)
     await check_whole(context, kb_id)
@@ -374,11 +374,11 @@ async def test_another_model_has_its_points_in_another_index(two_models: WorkerC
 
 async def test_lost_vectors_are_made_again_from_the_files(context: WorkerContext):
     kb_id = await new_base(context, "zebra", "lion")
-    before = len(await seen(context, kb_id))
+    before = len(await shown_chunk_ids(context, kb_id))
     index = context.spaces.default.index
     for row in await rows_of(context, kb_id):
         await index.delete_documents([row.id])
     assert before == 2
-    assert await seen(context, kb_id) == set()
+    assert await shown_chunk_ids(context, kb_id) == set()
     await reindexed(context, kb_id, KnowledgeBaseDraft(), force=True)
-    assert len(await seen(context, kb_id)) == before
+    assert len(await shown_chunk_ids(context, kb_id)) == before

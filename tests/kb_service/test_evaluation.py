@@ -1,4 +1,4 @@
-"""Figures from ranks, and expected passages that survive another splitting."""
+"""Metrics of an evaluation, and expected passages that survive another splitting."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Questions as files: what is read, what is refused, and that spreadsheets run nothing."""
+"""Files of saved questions: import, refusals, and safe spreadsheets."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Archives as tests need them: well-made ones, and ones that only an attacker makes."""
+"""Archives for tests: well-made ones, and ones that only an attacker makes."""
 
 import stat
 from io import BytesIO
@@ -7,7 +7,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 NATIVE = "# SKILL: 日报生成\n\n## 描述\n根据提交记录生成日报，每天下班前使用。\n".encode()
 
 
-def packed(*members: tuple[str, bytes], method: int = ZIP_DEFLATED) -> bytes:
+def pack(*members: tuple[str, bytes], method: int = ZIP_DEFLATED) -> bytes:
     """A zip archive of these members, in this order, with any names."""
     target = BytesIO()
     with ZipFile(target, "w", method) as archive:
@@ -19,7 +19,7 @@ def packed(*members: tuple[str, bytes], method: int = ZIP_DEFLATED) -> bytes:
     return target.getvalue()
 
 
-def packed_link(name: str, target_name: str, *members: tuple[str, bytes]) -> bytes:
+def pack_link(name: str, target_name: str, *members: tuple[str, bytes]) -> bytes:
     """An archive with a symbolic link beside some files."""
     target = BytesIO()
     with ZipFile(target, "w") as archive:

@@ -1,6 +1,4 @@
-"""How a skill may be written, and what is read from it: docs/skills.md, spelling by spelling."""
-
-from pathlib import Path
+"""The grammar of SKILL files in ``docs/skills.md``, spelling by spelling."""
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -9,8 +7,9 @@ from skills.lint.linter import lint
 from skills.parser import headings
 from skills.parser.triggers import derive_triggers
 from skills.schema import Param, ParsedSkill, SkillFormat, TriggerKind
+from tests.fixtures.paths import SKILL_DATA
 
-DATA = Path(__file__).parent.parent / "data" / "skills" / "situations"
+SITUATIONS = SKILL_DATA / "situations"
 
 
 def model_of(text: str) -> ParsedSkill:
@@ -24,7 +23,7 @@ def inputs_of(text: str) -> list[Param]:
 
 
 def situation(name: str) -> ParsedSkill:
-    parsed = lint((DATA / f"{name}.md").read_bytes()).parsed
+    parsed = lint((SITUATIONS / f"{name}.md").read_bytes()).parsed
     assert parsed is not None
     return parsed
 
@@ -147,7 +146,7 @@ def test_a_hybrid_keeps_the_bodys_description_and_the_frontmatters_tools():
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])
 def test_line_ends_change_no_line_and_no_meaning(ending: str):
-    text = (DATA / "native.zh.md").read_text(encoding="utf-8")
+    text = (SITUATIONS / "native.zh.md").read_text(encoding="utf-8")
     one, other = lint(text.encode()), lint(("\ufeff" + text.replace("\n", ending)).encode())
 
     assert one.parsed is not None

@@ -1,4 +1,4 @@
-"""Export of packages: portable, the same each time, and back again without a loss."""
+"""Export of skill packages: portable, reproducible, and lossless."""
 
 import hashlib
 import stat
@@ -33,7 +33,7 @@ from skills.parser.draft import SkillDraft
 from skills.parser.source import SkillSource
 from skills.schema import SkillFile
 from skills.slugs import choose_slug
-from tests.skills.check_files import Case, all_cases
+from tests.skills.diagnostic_examples import Case, all_cases
 
 _DAILY = """# SKILL: 日报生成
 

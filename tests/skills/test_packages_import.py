@@ -1,4 +1,4 @@
-"""Import of packages: what is taken in, and what never is."""
+"""Import of skill packages: accepted and refused members."""
 
 import hashlib
 import random
@@ -14,8 +14,8 @@ from skills.packages.errors import PackageFault, package_problem
 from skills.packages.file_rules import PackageLimits, check_files, is_executable, is_safe_path
 from skills.packages.reader import PackageReading, read_package
 from skills.schema import SkillFile
-from tests.fixtures.growth import processor_seconds
-from tests.skills.archives import NATIVE, packed, packed_link
+from tests.fixtures.cpu_time import processor_seconds
+from tests.skills.archives import NATIVE, pack, pack_link
 
 
 def _refused(reading: PackageReading) -> list[PackageFault]:
@@ -32,7 +32,7 @@ def test_a_lone_markdown_file_is_a_skill_without_files():
 @pytest.mark.parametrize("name", ["SKILL.md", "skill.md"])
 @pytest.mark.parametrize("folder", ["", "daily/"])
 def test_a_skill_at_the_top_or_in_one_folder_is_found(name: str, folder: str):
-    archive = packed((f"{folder}{name}", NATIVE), (f"{folder}scripts/run.py", b"print(1)\n"))
+    archive = pack((f"{folder}{name}", NATIVE), (f"{folder}scripts/run.py", b"print(1)\n"))
     (skill,) = read_package(archive, "daily.skill").skills
     assert skill.content == NATIVE
     assert skill.files == (SkillFile("scripts/run.py", b"print(1)\n"),)
@@ -41,7 +41,7 @@ def test_a_skill_at_the_top_or_in_one_folder_is_found(name: str, folder: str):
 
 def test_several_skills_have_an_outcome_each_when_one_of_them_is_refused():
     reading = read_package(
-        packed(
+        pack(
             ("repo/README.md", b"about"),
             ("repo/skills/a/SKILL.md", NATIVE),
             ("repo/skills/a/references/x.md", b"x"),
@@ -59,7 +59,7 @@ def test_several_skills_have_an_outcome_each_when_one_of_them_is_refused():
 
 def test_a_file_belongs_to_the_nearest_skill_above_it():
     outer, inner = read_package(
-        packed(("a/SKILL.md", NATIVE), ("a/b/SKILL.md", b"# SKILL: b\n"), ("a/b/c/d.md", b"d")),
+        pack(("a/SKILL.md", NATIVE), ("a/b/SKILL.md", b"# SKILL: b\n"), ("a/b/c/d.md", b"d")),
         "nested.zip",
     ).skills
     assert (outer.folder, outer.files) == ("a", ())
@@ -68,7 +68,7 @@ def test_a_file_belongs_to_the_nearest_skill_above_it():
 
 def test_junk_of_systems_is_left_out():
     (skill,) = read_package(
-        packed(
+        pack(
             ("a/SKILL.md", NATIVE),
             ("__MACOSX/a/._SKILL.md", b"x"),
             ("a/.DS_Store", b"x"),
@@ -106,13 +106,13 @@ def test_junk_of_systems_is_left_out():
 )
 def test_a_name_that_leaves_its_folder_or_hides_something_is_refused(name: str):
     assert not is_safe_path(name)
-    assert _refused(read_package(packed(("a/SKILL.md", NATIVE), (name, b"x")), "a.zip")) == [PackageFault.UNSAFE_NAME]
+    assert _refused(read_package(pack(("a/SKILL.md", NATIVE), (name, b"x")), "a.zip")) == [PackageFault.UNSAFE_NAME]
     faults = {problem.code for problem in check_files([SkillFile(name, b"x")])}
     assert faults == {PackageFault.UNSAFE_NAME}
 
 
 def test_the_name_of_a_refused_member_is_shown_without_its_control_characters():
-    reading = read_package(packed(("../\x1b[31m\n", b"x")), "a.zip")
+    reading = read_package(pack(("../\x1b[31m\n", b"x")), "a.zip")
     assert reading.problems[0].path == "../?[31m?"
 
 
@@ -126,7 +126,7 @@ def test_a_safe_name_has_no_part_that_leads_upwards(path: str):
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../secret", "SKILL.md"])
 def test_a_link_is_refused_and_its_skill_with_it(target: str):
-    (skill,) = read_package(packed_link("a/x.md", target, ("a/SKILL.md", NATIVE)), "a.zip").skills
+    (skill,) = read_package(pack_link("a/x.md", target, ("a/SKILL.md", NATIVE)), "a.zip").skills
     assert [(found.code, found.path) for found in skill.problems] == [(PackageFault.LINK, "x.md")]
     assert skill.files == ()
 
@@ -142,36 +142,36 @@ def test_a_link_is_refused_and_its_skill_with_it(target: str):
     ],
 )
 def test_names_that_meet_on_some_systems_are_refused(first: str, second: str):
-    archive = packed(("a/SKILL.md", NATIVE), (first, b"1"), (second, b"2"))
+    archive = pack(("a/SKILL.md", NATIVE), (first, b"1"), (second, b"2"))
     assert _refused(read_package(archive, "a.zip")) == [PackageFault.DUPLICATE_NAME]
 
 
 def test_an_encrypted_member_is_refused():
-    archive = bytearray(packed(("a/SKILL.md", NATIVE)))
+    archive = bytearray(pack(("a/SKILL.md", NATIVE)))
     for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         archive[archive.index(mark) + place] |= 1
     assert _refused(read_package(bytes(archive), "a.zip")) == [PackageFault.ENCRYPTED]
 
 
 def test_a_compression_with_unbounded_memory_is_refused():
-    archive = packed(("a/SKILL.md", NATIVE), method=ZIP_LZMA)
+    archive = pack(("a/SKILL.md", NATIVE), method=ZIP_LZMA)
     assert _refused(read_package(archive, "a.zip")) == [PackageFault.UNSUPPORTED_COMPRESSION]
 
 
 @pytest.mark.parametrize(("count", "faults"), [(500, []), (501, [PackageFault.TOO_MANY_FILES])])
 def test_a_skill_has_at_most_500_files(count: int, faults: list[PackageFault]):
     files = [(f"a/assets/{number}.txt", b"") for number in range(count)]
-    (skill,) = read_package(packed(("a/SKILL.md", NATIVE), *files), "a.zip").skills
+    (skill,) = read_package(pack(("a/SKILL.md", NATIVE), *files), "a.zip").skills
     assert [found.code for found in skill.problems] == faults
 
 
 def test_an_archive_with_a_huge_directory_is_refused_before_it_is_read():
-    archive = packed(*((f"{number:0300}", b"") for number in range(8000)))
+    archive = pack(*((f"{number:0300}", b"") for number in range(8000)))
     assert _refused(read_package(archive, "a.zip")) == [PackageFault.TOO_MANY_FILES]
 
 
 def test_the_larger_directory_of_a_zip64_archive_is_the_one_that_counts():
-    archive = packed(*((f"{number:0300}", b"") for number in range(8000)))
+    archive = pack(*((f"{number:0300}", b"") for number in range(8000)))
     place = archive.rindex(b"PK\x05\x06")
     _, _, _, _, count, size, start, _ = struct.unpack_from("<4s4H2LH", archive, place)
     record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, start)
@@ -182,26 +182,26 @@ def test_the_larger_directory_of_a_zip64_archive_is_the_one_that_counts():
 
 
 def test_an_archive_of_very_many_short_names_is_refused():
-    archive = packed(*((str(number), b"") for number in range(12_000)))
+    archive = pack(*((str(number), b"") for number in range(12_000)))
     assert _refused(read_package(archive, "a.zip")) == [PackageFault.TOO_MANY_FILES]
 
 
 @pytest.mark.parametrize("comment", [b"notes", b"PK\x05\x06", b"PK\x05\x06" * 9, b"\0" * 40])
 def test_an_archives_comment_may_say_anything(comment: bytes):
-    archive = packed(("a/SKILL.md", NATIVE))
+    archive = pack(("a/SKILL.md", NATIVE))
     commented = archive[:-2] + struct.pack("<H", len(comment)) + comment
     (skill,) = read_package(commented, "a.zip").skills
     assert skill.content == NATIVE
 
 
 def test_an_archive_with_anything_around_it_is_refused():
-    archive = packed(("a/SKILL.md", NATIVE))
+    archive = pack(("a/SKILL.md", NATIVE))
     for whole in (archive + b"x", archive + archive, archive + b"\0" * 30, archive[:-1]):
         assert _refused(read_package(whole, "a.zip")) == [PackageFault.DAMAGED]
 
 
 def test_a_bomb_is_refused_while_it_is_inflated():
-    archive = packed(("a/SKILL.md", NATIVE), ("a/assets/zeros", bytes(80 * 2**20)))
+    archive = pack(("a/SKILL.md", NATIVE), ("a/assets/zeros", bytes(80 * 2**20)))
     assert _refused(read_package(archive, "a.zip")) == [PackageFault.BOMB]
     refusing = processor_seconds(lambda: read_package(archive, "a.zip"))
     with ZipFile(BytesIO(archive)) as whole:
@@ -211,7 +211,7 @@ def test_a_bomb_is_refused_while_it_is_inflated():
 
 def test_a_bomb_beside_a_large_honest_file_is_refused_too():
     noise = random.Random(1).randbytes(2**20)
-    archive = packed(("a/SKILL.md", NATIVE), ("a/noise", noise), ("a/zeros", bytes(5 * 2**20)))
+    archive = pack(("a/SKILL.md", NATIVE), ("a/noise", noise), ("a/zeros", bytes(5 * 2**20)))
     reading = read_package(archive, "a.zip")
     assert _refused(reading) == [PackageFault.BOMB]
     assert reading.problems[0].path == "a/zeros"
@@ -219,7 +219,7 @@ def test_a_bomb_beside_a_large_honest_file_is_refused_too():
 
 def test_sizes_that_the_archive_claims_are_not_trusted():
     content = bytes(20 * 2**20)
-    archive = bytearray(packed(("a/SKILL.md", NATIVE), ("a/assets/zeros", content)))
+    archive = bytearray(pack(("a/SKILL.md", NATIVE), ("a/assets/zeros", content)))
     place = archive.rindex(b"PK\x01\x02")
     struct.pack_into("<L", archive, place + 24, 10)
     assert _refused(read_package(bytes(archive), "a.zip")) == [PackageFault.DAMAGED]
@@ -228,7 +228,7 @@ def test_sizes_that_the_archive_claims_are_not_trusted():
 def test_files_beyond_the_limit_together_are_refused():
     limits = PackageLimits(total_bytes=3000)
     members = [(f"a/assets/{number}", b"x" * 1000) for number in range(3)]
-    archive = packed(("a/SKILL.md", NATIVE), *members, method=ZIP_STORED)
+    archive = pack(("a/SKILL.md", NATIVE), *members, method=ZIP_STORED)
     assert _refused(read_package(archive, "a.zip", limits)) == [PackageFault.TOO_LARGE]
 
 
@@ -250,15 +250,15 @@ def test_machine_code_is_told_from_text_and_scripts(content: bytes, is_program: 
 
 
 def test_an_archive_within_the_archive_stays_a_file():
-    inner = packed(("../evil", b"x"))
-    (skill,) = read_package(packed(("a/SKILL.md", NATIVE), ("a/assets/x.zip", inner)), "a").skills
+    inner = pack(("../evil", b"x"))
+    (skill,) = read_package(pack(("a/SKILL.md", NATIVE), ("a/assets/x.zip", inner)), "a").skills
     assert skill.files == (SkillFile("assets/x.zip", inner),)
     assert not skill.problems
 
 
 def test_an_archive_without_a_skill_is_refused():
-    assert _refused(read_package(packed(("a/README.md", b"x")), "a.zip")) == [PackageFault.NO_SKILL]
-    assert _refused(read_package(packed(), "a.zip")) == [PackageFault.NO_SKILL]
+    assert _refused(read_package(pack(("a/README.md", b"x")), "a.zip")) == [PackageFault.NO_SKILL]
+    assert _refused(read_package(pack(), "a.zip")) == [PackageFault.NO_SKILL]
 
 
 def test_bytes_that_are_no_archive_are_refused_when_their_name_says_archive():
@@ -266,7 +266,7 @@ def test_bytes_that_are_no_archive_are_refused_when_their_name_says_archive():
 
 
 def test_names_from_a_chinese_system_are_read():
-    archive = bytearray(packed(("a/SKILL.md", NATIVE), ("a/assets/ABCD.txt", b"x")))
+    archive = bytearray(pack(("a/SKILL.md", NATIVE), ("a/assets/ABCD.txt", b"x")))
     packed_name = "a/assets/模板.txt".encode("gb18030")
     content = bytes(archive).replace(b"a/assets/ABCD.txt", packed_name)
     (skill,) = read_package(content, "a.zip").skills
@@ -297,7 +297,7 @@ def test_any_bytes_give_an_answer(content: bytes):
 
 @given(st.data())
 def test_a_damaged_archive_gives_an_answer(data: st.DataObject):
-    archive = bytearray(packed(("a/SKILL.md", NATIVE), ("a/assets/x", bytes(range(256)) * 20)))
+    archive = bytearray(pack(("a/SKILL.md", NATIVE), ("a/assets/x", bytes(range(256)) * 20)))
     for _ in range(data.draw(st.integers(1, 4))):
         archive[data.draw(st.integers(0, len(archive) - 1))] = data.draw(st.integers(0, 255))
     reading = read_package(bytes(archive[: data.draw(st.integers(0, len(archive)))]), "a.md")

@@ -1,4 +1,4 @@
-"""Choice of skills for a request, without a model."""
+"""The selection of skills for a request, without a model."""
 
 import asyncio
 import os
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from skills.selection.selector import RankedSkill, prepare_selector
 from skills.store.summary import SkillCard
-from tests.agents.memory_parts import InProcessEncoder
-from tests.fixtures.growth import processor_seconds
+from tests.agents.memory.helpers import InProcessEncoder
+from tests.fixtures.cpu_time import processor_seconds
 
 _CARDS = (
     SkillCard(

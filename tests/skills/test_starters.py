@@ -11,8 +11,8 @@ from skills.selection.selector import prepare_selector
 from skills.slugs import is_slug
 from skills.starters import LANGUAGES, Starter, starters
 from skills.store.summary import make_card
-from tests.agents.memory_parts import InProcessEncoder
-from tests.skills.test_portability_check import refusals
+from tests.agents.memory.helpers import InProcessEncoder
+from tests.skills.test_portability import refusals
 
 _ALL = [starter for language in LANGUAGES for starter in starters(language)]
 _KEYS = {

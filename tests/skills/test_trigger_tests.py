@@ -1,4 +1,4 @@
-"""Trigger tests without a model: how they call what was chosen."""
+"""Trigger tests without a model: the names of the chosen skills."""
 
 import pytest
 

@@ -1,0 +1,195 @@
+"""File types by name and content, and the errors of refused ones."""
+
+import random
+import subprocess
+import sys
+
+import pytest
+
+from core.errors.requests import EmptyFile, FileTypeMismatch, TextRecognitionMissing, UnsupportedFileType
+from ingestion.parsers import file_type as detection
+from ingestion.parsers.file_type import HEAD_BYTES, DetectedType, detect_type
+
+PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
+ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00"
+PNG = b"\x89PNG\r\n\x1a\n"
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512)
+RANDOM = random.Random(7).randbytes(4096)
+CHINESE = "知识库根据上传的文档回答问题，每个答案都注明它所在的页码。"
+
+ENCODINGS = ("gbk", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
+
+
+def of(name: str, content: bytes) -> DetectedType:
+    return detect_type(name, content[:HEAD_BYTES], len(content))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "file_type"),
+    [
+        ("a.md", b"# hi", "markdown"),
+        ("A.MARKDOWN", b"# hi", "markdown"),
+        ("a.txt", b"MZ is how some names begin", "text"),
+        ("README", b"text", "text"),
+        ("a.log", b"\x1b[31mred\x1b[0m", "text"),
+        ("a.html", b"no markup", "html"),
+        ("a.pdf", PDF, "pdf"),
+        ("a.pdf", PDF + b"PK\x03\x04", "pdf"),
+        ("a.docx", ZIP + b"word/document.xml", "docx"),
+        ("a.docx", OLE, "docx"),
+        ("a.pptx", ZIP + b"ppt/presentation.xml", "pptx"),
+        ("a.pptx", OLE, "pptx"),
+        ("a.xlsm", ZIP + b"[Content_Types].xml", "xlsx"),
+        ("a.odt", ZIP + b"mimetypeapplication/vnd.oasis.opendocument.text", "odt"),
+        ("a.odp", ZIP + b"mimetypeapplication/vnd.oasis.opendocument.presentation", "odp"),
+        ("a.ods", ZIP + b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "ods"),
+        ("a.epub", ZIP + b"mimetypeapplication/epub+zip", "epub"),
+        ("a.rtf", b"{\\rtf1 text}", "rtf"),
+        ("a.eml", b"Subject: text\n\nbody", "eml"),
+        ("a.msg", OLE, "msg"),
+        ("a.xml", b"<a/>", "xml"),
+        ("a.csv", b"a,b", "csv"),
+        ("a.tsv", b"a\tb", "tsv"),
+        ("a.json", b"{}", "json"),
+        ("a.jsonl", b"{}\n", "jsonl"),
+        ("a.py", b"x = 1", "python"),
+        ("dir\\b.RS", b"fn main() {}", "rust"),
+        ("Dockerfile", b"FROM scratch", "shell"),
+        ("a.txt", b"nul\x00s here and\x00 there", "text"),
+        ("a.txt. ", b"trailing dots", "text"),
+        *(("a.txt", CHINESE.encode(codec), "text") for codec in ENCODINGS),
+    ],
+)
+def test_type_is_told_by_name_and_content(name, content, file_type):
+    assert of(name, content).file_type == file_type
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("zero.txt", b""),
+        ("zero.pdf", b""),
+        ("zero.exe", b""),
+        ("ws.txt", b" \n\t \r\n" * 200),
+        ("bom.txt", b"\xef\xbb\xbf \n"),
+        ("wide.txt", " \n".encode("utf-16")),
+        ("one.pdf", b"%"),
+        ("nuls.md", bytes(100)),
+    ],
+)
+def test_file_without_content_is_refused_as_empty(name, content):
+    with pytest.raises(EmptyFile):
+        of(name, content)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.exe", b"MZ\x90\x00"),
+        ("exe.txt", b"MZ" + RANDOM),
+        ("short.txt", b"MZ\x90\x00\x03\x00\x00\x00\x04"),
+        ("random.md", RANDOM),
+        ("elf.py", b"\x7fELF\x02\x01\x01"),
+        ("gif.csv", b"GIF89a\x01\x00"),
+        ("many.zip", ZIP),
+        ("bomb.txt.gz", b"\x1f\x8b\x08"),
+        ("gz.txt", b"\x1f\x8b\x08\x00" + RANDOM),
+        ("script.svg", b"<svg onload='x'/>"),
+        ("noext", b"text"),
+        (".hidden", b"text"),
+        ("a.key", ZIP),
+        ("a.xls", OLE),
+        ("a.doc", OLE),
+    ],
+)
+def test_file_that_no_parser_reads_is_refused_as_unsupported(name, content):
+    with pytest.raises(UnsupportedFileType):
+        of(name, content)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("html_as.pdf", b"<!DOCTYPE html><p>hi"),
+        ("wrong_ext.pdf", b"MZ\x90\x00\x03"),
+        ("poly_html_pdf.pdf", b"<html><!--\n" + PDF),
+        ("bom.pdf", b"\xef\xbb\xbf" + PDF),
+        ("text.docx", b"just text"),
+        ("pdf.docx", PDF),
+        ("sheet.docx", ZIP + b"xl/workbook.xml"),
+        ("slides.docx", ZIP + b"ppt/presentation.xml"),
+        ("image.docx", b"\x89PNG\r\n\x1a\n"),
+        ("pdf.txt", PDF),
+        ("zip.md", ZIP),
+        ("png.txt", PNG + RANDOM),
+        ("jpeg.md", b"\xff\xd8\xff\xe0" + RANDOM),
+        ("webp.txt", b"RIFF\x00\x00\x00\x00WEBPVP8 "),
+        ("tiff.csv", b"II*\x00" + RANDOM),
+        ("svg_as.png", b"<svg onload='x'/>"),
+        ("gif_as.png", b"GIF89a\x01\x00"),
+        ("text.rtf", b"just text"),
+        ("rtf.txt", b"{\\rtf1 text}"),
+        ("word.pptx", ZIP + b"word/document.xml"),
+        ("slides.xlsx", ZIP + b"ppt/presentation.xml"),
+        ("book.odt", ZIP + b"mimetypeapplication/epub+zip"),
+        ("text.odp", ZIP + b"mimetypeapplication/vnd.oasis.opendocument.text"),
+        ("zip.msg", ZIP),
+        ("text.msg", b"Subject: text"),
+        ("pdf.xml", PDF),
+        ("png.eml", PNG + RANDOM),
+    ],
+)
+def test_content_of_another_kind_is_refused_as_mismatch(name, content):
+    with pytest.raises(FileTypeMismatch):
+        of(name, content)
+
+
+PICTURES = [
+    ("a.png", PNG + RANDOM, "png"),
+    ("a.JPG", b"\xff\xd8\xff\xe0" + RANDOM, "jpeg"),
+    ("a.tif", b"MM\x00*" + RANDOM, "tiff"),
+    ("a.webp", b"RIFF\x00\x00\x00\x00WEBPVP8 ", "webp"),
+    ("a.bmp", b"BM\x00\x10\x00\x00" + bytes(60), "bmp"),
+    # Viewers don't mind, and neither does the decoder.
+    ("a.png", b"\xff\xd8\xff\xe0" + RANDOM, "png"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "file_type"), PICTURES)
+def test_picture_is_taken_where_text_recognition_is_installed(name, content, file_type, monkeypatch):
+    monkeypatch.setattr(detection, "is_installed", lambda: True)
+    assert of(name, content).file_type == file_type
+
+
+@pytest.mark.parametrize(("name", "content", "file_type"), PICTURES)
+def test_picture_is_refused_with_the_name_of_the_extra_where_it_is_not(name, content, file_type, monkeypatch):
+    monkeypatch.setattr(detection, "is_installed", lambda: False)
+    with pytest.raises(TextRecognitionMissing) as refused:
+        of(name, content)
+    assert refused.value.details == {"extra": "agentex[ocr]"}
+    assert "agentex[ocr]" in refused.value.message
+    assert "agentex[ocr]" in refused.value.message_zh
+
+
+def test_text_that_begins_like_a_bitmap_is_text():
+    assert of("a.txt", b"BMW builds cars").file_type == "text"
+
+
+def test_errors_name_the_ending_and_what_was_found():
+    with pytest.raises(FileTypeMismatch) as mismatch:
+        of("report.pdf", b"<html>")
+    assert mismatch.value.details == {"extension": ".pdf", "detected": "text"}
+    with pytest.raises(UnsupportedFileType) as unsupported:
+        of("a.bin", b"x")
+    assert unsupported.value.details["extension"] == ".bin"
+    assert ".md" in str(unsupported.value.details["supported"])
+
+
+def test_detecting_loads_no_parser_library():
+    program = (
+        "import sys, ingestion.parsers.file_type\n"
+        "heavy = {'selectolax', 'pypdfium2', 'markdown_it', 'msgpack', 'olefile', 'PIL', 'tesserocr'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
