@@ -19,7 +19,7 @@ from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.threads import StopFlag, run_stoppable
 from ingestion import reindex
-from ingestion.attempts.claim import ClaimedDocument, claim
+from ingestion.attempts.claim import ClaimedDocument
 from ingestion.attempts.failures import LeaseLost, fail_as_poison, is_outage, record_failure
 from ingestion.attempts.lease_heartbeat import renew_while
 from ingestion.context import WorkerContext
@@ -43,11 +43,6 @@ log = get_logger(__name__)
 
 _BATCH = 64
 _PROGRESS_SECONDS = 0.25
-
-
-async def ingest(context: WorkerContext, document_id: str) -> None:
-    """Process one waiting document; idempotent, also across workers."""
-    await process_documents(context, await claim(context, document_id, alone=True))
 
 
 async def process_documents(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:

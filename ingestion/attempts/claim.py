@@ -12,7 +12,7 @@ from kb_service.work_queue.batching import BatchPolicy, acquire_batch
 from kb_service.work_queue.leases import Lease
 
 # A batch takes about as long as one document of some pages, and fills the encoder's batches.
-_BATCH_POLICY = BatchPolicy(
+BATCH_POLICY = BatchPolicy(
     # Parsed in milliseconds, whatever is in them.
     media_types=("text/plain", "text/markdown"),
     documents=63,
@@ -38,8 +38,13 @@ class ClaimedDocument:
         return replace(self, is_untouched=False)
 
 
-async def claim(context: WorkerContext, document_id: str, *, alone: bool = False) -> list[ClaimedDocument]:
-    """Acquire the lease on a document, and in its first attempt on small siblings too; empty if it does not wait."""
+async def claim(
+    context: WorkerContext, document_id: str, *, batch: BatchPolicy | None = BATCH_POLICY
+) -> list[ClaimedDocument]:
+    """Acquire the lease on a document, and in its first attempt on siblings that ``batch`` allows.
+
+    Empty if the document does not wait.
+    """
     owner, seconds = context.owner, context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
         acquired = await leases.acquire(work, [document_id], owner=owner, seconds=seconds)
@@ -47,8 +52,8 @@ async def claim(context: WorkerContext, document_id: str, *, alone: bool = False
             return []
         document = acquired[0]
         beside: list[Document] = []
-        if not alone and document.attempt == 1:
-            beside = await acquire_batch(work, document, _BATCH_POLICY, owner=owner, seconds=seconds)
+        if batch and document.attempt == 1:
+            beside = await acquire_batch(work, document, batch, owner=owner, seconds=seconds)
         knowledge_base = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
     generation = index_version.generation_to_build(knowledge_base, document.generation)
     account = knowledge_base.owner_id

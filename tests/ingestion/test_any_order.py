@@ -31,7 +31,7 @@ from ingestion.attempts.failures import remove_orphan_points
 from ingestion.context import WorkerContext
 from ingestion.parsers.file_type import detect_type
 from ingestion.parsers.sandbox.client import ParserPool
-from ingestion.pipeline import ingest, process_documents
+from ingestion.pipeline import process_documents
 from ingestion.worker.deletion import erase_document
 from ingestion.worker.reconciler import OrphanSweep
 from kb_service.documents import actions as document_actions
@@ -51,6 +51,7 @@ from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.database.rows import add_knowledge_base
 from tests.fixtures.knowledge.crash_points import CrashPoint, Fault, WorkerKilled, with_crash_point
 from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import blocks
 
 LONG = 600

@@ -14,7 +14,6 @@ from core.errors.conflicts import Conflict
 from core.errors.server import VectorIndexUnavailable
 from ingestion.chunk_edit import ChunkEdit, edit_chunk
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from kb_service.documents import chunks
 from kb_service.documents.chunks import LocatedChunk
 from kb_service.embedding_spaces import EmbeddingSpaces
@@ -25,6 +24,7 @@ from kb_service.vector_index.protocol import NO_HITS, HybridHits
 from kb_service.visibility import SYSTEM_VIEWER, Viewer
 from tests.fixtures.database.rows import add_knowledge_base
 from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import edit as edit_document
 from tests.fixtures.knowledge.stored_documents import upload
 

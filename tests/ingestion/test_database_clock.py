@@ -10,7 +10,6 @@ from core.db import types
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from ingestion.reindex import maintain
 from kb_service.documents import actions as document_actions
 from kb_service.documents import update as document_update
@@ -22,6 +21,7 @@ from kb_service.reindex import service as reindex_service
 from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import leases
 from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.kb_transfers import begin_copy, run_and_load
 from tests.fixtures.knowledge.stored_documents import reread, upload
 

@@ -13,7 +13,6 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from ingestion.attempts import failures
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
 from kb_service.embedding_spaces import EmbeddingSpaces
@@ -23,6 +22,7 @@ from kb_service.models import Chunk
 from kb_service.vector_index.protocol import point_id
 from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +54,8 @@ async def at_work(context: WorkerContext, document_id: str, stage: str) -> async
         while (await reread(context.database, document_id)).stage != stage:
             assert not task.done()
             await asyncio.sleep(0.002)
+    # The row says so as soon as the claim is committed; the task itself has to hear of it.
+    await asyncio.sleep(0.02)
     return task
 
 

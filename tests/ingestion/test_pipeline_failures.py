@@ -14,11 +14,11 @@ from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import EmbeddingsRefused
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Document, KnowledgeBase
 from tests.fixtures.database.databases import one_database
 from tests.fixtures.database.rows import add_document, add_knowledge_base
+from tests.fixtures.knowledge.ingest import ingest
 
 pytestmark = pytest.mark.anyio
 # More than one batch of small passages.

@@ -5,11 +5,11 @@ from sqlmodel import col, select
 
 from core.db.unit_of_work import unit_of_work
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from kb_service.models import Chunk, KnowledgeBase, SplitterName
 from kb_service.retrieval.candidates import best_windows
 from kb_service.vector_index.bm25 import encode_query
 from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import upload
 
 pytestmark = [

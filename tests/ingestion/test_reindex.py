@@ -10,7 +10,6 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import Conflict, NoReindex, ReindexNotReady, ReindexRunning
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from ingestion.reindex import maintain, maintain_all
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
 from kb_service.documents import actions as document_actions
@@ -32,6 +31,7 @@ from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import RevisionResult
 from tests.fixtures.database.rows import PARSED
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.reindex_steps import (
     KEEP,
     SMALL,

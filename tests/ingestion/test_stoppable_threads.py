@@ -9,9 +9,9 @@ import pytest
 
 from core.threads import StopFlag, run_stoppable
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from ingestion.splitters import SPLITTERS, SplitterEntry
 from tests.fixtures.http.client import eventually
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import upload
 
 pytestmark = pytest.mark.anyio

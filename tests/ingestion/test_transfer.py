@@ -21,7 +21,6 @@ from core.errors.conflicts import SettingsChanged
 from core.errors.requests import QuotaExceeded
 from core.errors.server import EmbeddingModelUnusable, EngineUnavailable, ObjectStoreUnavailable, VectorIndexUnavailable
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from ingestion.worker.deletion import erase_knowledge_base
 from ingestion.worker.reconciler import OrphanSweep
 from kb_service import questions
@@ -37,6 +36,7 @@ from kb_service.transfer.export_source import KnowledgeBaseSource, SourceStores
 from kb_service.visibility import SYSTEM_VIEWER, UserViewer
 from tests.fixtures.database.databases import one_database
 from tests.fixtures.database.rows import add_knowledge_base, add_user
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.kb_transfers import (
     begin_copy,
     begin_import,

@@ -11,7 +11,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.server import EmbeddingsRefused, EngineUnavailable
 from ingestion.attempts.claim import ClaimedDocument, claim
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest, process_documents
+from ingestion.pipeline import process_documents
 from ingestion.worker.deletion import erase_document
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
@@ -20,6 +20,7 @@ from kb_service.embeddings.protocol import Vectors
 from kb_service.models import Chunk, Document
 from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = pytest.mark.anyio

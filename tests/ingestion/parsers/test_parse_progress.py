@@ -50,7 +50,7 @@ async def test_progress_of_reading_is_on_the_row_and_a_part_that_is_down_does_no
     context: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ):
     document = await upload(context, b"# A\n\ntext")
-    bundle = await claim(context, document.id, alone=True)
+    bundle = await claim(context, document.id, batch=None)
     monkeypatch.setattr(pipeline, "_PROGRESS_SECONDS", 0.0)
     written = pipeline._ProgressWriter(context, bundle)
     await written.report_parsing(40)

@@ -15,7 +15,6 @@ from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import VectorIndexUnavailable
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
@@ -25,6 +24,7 @@ from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 from tests.fixtures.knowledge.worker_context import beside_unopened
 

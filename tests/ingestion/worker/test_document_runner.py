@@ -12,7 +12,6 @@ from sqlmodel import col, select
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from ingestion.worker.document_runner import DocumentRunner
 from ingestion.worker.reconciler import requeue_lost
 from kb_service.documents import actions as document_actions
@@ -20,6 +19,7 @@ from kb_service.documents.actions import ActionName
 from kb_service.models import Document, KnowledgeBase
 from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = pytest.mark.anyio

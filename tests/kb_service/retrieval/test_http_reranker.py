@@ -11,7 +11,6 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.server import RerankerUnavailable
 from core.settings import Settings
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.rerankers import open_rerankers
@@ -20,6 +19,7 @@ from kb_service.retrieval.results import SearchResult, SearchWarning
 from kb_service.retrieval.service import Searcher
 from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import upload
 from tests.fixtures.servers.rerank_server import RerankServer
 

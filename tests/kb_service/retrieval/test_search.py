@@ -10,7 +10,6 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.requests import EmptyQuery, QueryTooLong
 from core.errors.server import VectorIndexUnavailable
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
@@ -19,6 +18,7 @@ from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint
 from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import edit, upload
 
 pytestmark = pytest.mark.anyio

@@ -11,11 +11,11 @@ from sqlmodel import col, select, update
 
 from core.db.unit_of_work import unit_of_work
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval.service import Searcher
 from kb_service.text.tokenizer import compute_terms, hash_token, pack_terms, sentences, tokenize, unpack_terms
 from kb_service.visibility import SYSTEM_VIEWER
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import upload
 
 TEXTS = st.text(st.sampled_from("ab .。!学习计\n"), max_size=80)

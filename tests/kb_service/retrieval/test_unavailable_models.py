@@ -18,7 +18,6 @@ from core.errors.server import (
     VectorIndexUnavailable,
 )
 from ingestion.context import WorkerContext
-from ingestion.pipeline import ingest
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.models import KnowledgeBase
@@ -27,6 +26,7 @@ from kb_service.retrieval.results import SearchResult, UnsearchedWarning
 from kb_service.retrieval.service import Searcher
 from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.database.rows import add_knowledge_base
+from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import upload
 
 pytestmark = pytest.mark.anyio
