@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from agents.citations import Citation, UnsupportedClaim
+from agents.evidence import Citation, UnsupportedClaim
 
 WireEvent = dict[str, JsonValue]
 """What ``agents.agui`` makes of an event: AG-UI 1.0, camelCase keys, absent fields left out."""

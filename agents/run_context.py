@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from agents.calendar.run_calendar import RunCalendar
-from agents.citations import DocumentReader, Retriever
 from agents.client_time import UserClock
+from agents.evidence import DocumentReader, Retriever
 from agents.journal import Journal
 from agents.llm.base import ChatModel, ModelImage, ModelMessage
 from agents.mcp.agent_tools import RemoteTool

@@ -20,16 +20,16 @@ from agents.memory.distiller import Distiller
 from agents.memory.service import MemoryService
 from agents.runs.broadcaster import EventBroadcaster
 from agents.runs.builder import RunBuilder, RunServices
-from agents.runs.limits import LimitsProvider, limits_from_settings
+from agents.runs.planner import LimitsProvider, limits_from_settings
 from agents.runs.service import RunService
 from agents.runs.subscribers import Subscribers
-from agents.skills.factory import RunSkillsFactory
+from agents.skills.selection import RunSkillsFactory
 from agents.tool_policies.service import server_policies
 from api.http.rate_limit import RequestLimits
 from api.mcp_server.server import SkillServer
 from api.stats import SystemStatsCache
 from api.streaming.progress_feed import ProgressFeeds
-from api.streaming.registry import OpenStreams
+from api.streaming.response import OpenStreams
 from core.auth.authentication import Authenticator
 from core.auth.login_throttle import LoginThrottle
 from core.auth.signing_keys import SigningKeys

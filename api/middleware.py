@@ -16,7 +16,7 @@ from api.http.errors import error_response
 from api.http.multipart import MULTIPART, STREAMS_BODY
 from api.http.rate_limit import client_address
 from api.metrics import scrape_principal
-from api.streaming.registry import OPEN_STREAMS
+from api.streaming.response import OPEN_STREAMS
 from core.audit.context import Actor, AuditOrigin, acting_as, use_origin
 from core.auth.api_keys import PREFIX
 from core.auth.authentication import principal_for_api_key, touch_api_key

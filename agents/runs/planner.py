@@ -1,4 +1,4 @@
-"""Planner of new runs, from the request, its thread and its owner's account."""
+"""Planner of new runs, from the request, its thread, its owner's account and the limits in force."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,10 +15,9 @@ from agents.mcp.agent_tools import add_tool_policies, may_use_connections
 from agents.mcp.connections import ConnectionWithTools
 from agents.mcp.service import FIRST_LOOK_SECONDS, McpService, ProbeResult
 from agents.models import ChatSession
-from agents.run_context import RunLimits
+from agents.run_context import RunLimits, limits_for_timeout
 from agents.run_request import RunRequest
-from agents.runs import resume, threads
-from agents.runs.limits import LimitsProvider
+from agents.runs import resume, store
 from agents.runs.resume import NoOp, RejectPolicy, Resume
 from agents.sessions.service import last_question
 from agents.skills import selection as skill_selection
@@ -32,10 +31,51 @@ from core.db.database import Database
 from core.errors.auth import ModelNotFound
 from core.errors.conflicts import SessionArchived
 from core.errors.requests import InvalidRunInput
+from core.runtime_config.live import LiveSettings
+from core.settings import Settings
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 from skills.store.catalog import CatalogCard
+
+
+def limits_from_settings(settings: Settings) -> RunLimits:
+    """The limits of a run by these settings."""
+    return limits_for_timeout(
+        settings.run_timeout_seconds, max_turns=settings.run_max_turns, max_tokens=settings.run_max_tokens
+    )
+
+
+@dataclass(frozen=True)
+class CurrentLimits:
+    """The limits at this moment; ``most_sessions`` per user is 0 for no limit."""
+
+    limits: RunLimits
+    most_sessions: int = 0
+
+
+class LimitsProvider:
+    """The current limits of runs.
+
+    ``standing`` is fixed for the process: the policies, and everything if there are no live settings.
+    """
+
+    def __init__(self, standing: RunLimits, live: LiveSettings | None = None) -> None:
+        self.standing = standing
+        self._live = live
+
+    async def now(self) -> RunLimits:
+        if self._live is None:
+            return self.standing
+        return replace(limits_from_settings(await self._live.now()), policies=self.standing.policies)
+
+    async def read(self, session: AsyncSession) -> CurrentLimits:
+        if self._live is None:
+            return CurrentLimits(self.standing)
+        settings = await self._live.read(session)
+        limits = replace(limits_from_settings(settings), policies=self.standing.policies)
+        return CurrentLimits(limits, settings.max_sessions_per_user)
+
 
 # More would only delay each other and running runs.
 _STARTS_AT_ONCE = 4
@@ -131,7 +171,7 @@ class Planner:
     async def _plan(self, principal: Principal, request: RunRequest, reject: RejectPolicy) -> tuple[RunPlan, Probes]:
         probes = Probes()
         async with self._database.reading() as session:
-            thread = await threads.find_thread(session, principal, request.thread_id)
+            thread = await store.find_thread(session, principal, request.thread_id)
             if thread is not None and thread.is_archived:
                 raise SessionArchived
             decision = await resume.decide(session, thread, request, reject)

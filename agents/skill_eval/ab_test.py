@@ -26,8 +26,8 @@ from agents.tools.load_skill import render_skill
 from agents.tools.skill_inputs import resolve_inputs
 from core.db.database import Database
 from core.db.types import new_id
+from core.text.sanitize import plain_line
 from skills.store.catalog import OpenedSkill
-from skills.store.summary import plain_line
 
 _MOST_TOKENS = 4_000
 _ENDLESS = "(This answer had no end and was given up.)"

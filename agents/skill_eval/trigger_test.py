@@ -9,8 +9,8 @@ from agents.llm.base import ChatModel, ModelMessage, TokenUsage, ToolCall
 from agents.llm_registry.selection import SelectedModel
 from agents.run_context import RunContext
 from agents.skill_eval.runner import record_usage, run_concurrently
-from agents.skills.factory import RunSkillsFactory
 from agents.skills.run_skills import FIND, LOAD, RunSkills
+from agents.skills.selection import RunSkillsFactory
 from agents.strategies.react import REACT
 from agents.strategies.shared.model_turn import Turn, TurnTooLong, stream_turn
 from agents.strategies.shared.tool_loop import with_skills

@@ -8,8 +8,9 @@ from xml.sax.saxutils import quoteattr
 from pydantic import JsonValue, TypeAdapter
 
 from agents.llm.base import ToolCall
+from core.text.sanitize import plain_line
 from skills.schema import ParsedSkill, Step
-from skills.store.summary import SkillCard, plain_line
+from skills.store.summary import SkillCard
 from skills.strict_mode import is_strict
 
 _LONGEST_TITLE = 200

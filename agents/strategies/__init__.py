@@ -8,9 +8,8 @@ from agents.strategies.plan_execute import PlanExecute
 from agents.strategies.react import React
 from agents.strategies.reflexion import Reflexion
 from agents.strategies.router import RouterStrategy
-from agents.strategies.shared.base import Strategy
+from agents.strategies.shared.base import Strategy, StrategyRun
 from agents.strategies.shared.noop import NoOpStrategy
-from agents.strategies.shared.runner import StrategyRun
 from core.errors.base import AgentexError
 from core.errors.requests import UnknownAgentType
 

@@ -7,9 +7,8 @@ from pydantic import BaseModel, Field, JsonValue
 from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
-from agents.citations import UnsupportedClaim
 from agents.events import PatchOperation, RunEvent, StateDelta
-from agents.evidence import Evidence, NumberedText, read_passages
+from agents.evidence import Evidence, NumberedText, UnsupportedClaim, read_passages
 from agents.llm.base import ModelMessage
 from agents.llm.extractive.model import ENOUGH_COVERAGE, answer_from, is_command, quote_passages, reflection_on
 from agents.llm.extractive.quotes import Quotation, surface_text

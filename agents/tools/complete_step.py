@@ -12,7 +12,7 @@ from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id
 from agents.tools.load_skill import tool_error
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
-from skills.store.summary import plain_line
+from core.text.sanitize import plain_line
 
 NAME = shelves.COMPLETE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.citations import LONGEST_QUERY
+from agents.evidence import LONGEST_QUERY
 from agents.skills import run_skills as shelves
 from agents.tools.base import Tool, ToolScope, arguments_schema, with_validation
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
+from core.text.sanitize import plain_line
 from skills.selection.prompt_index import LONGEST_ENTRY
-from skills.store.summary import plain_line
 
 NAME = shelves.FIND
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}

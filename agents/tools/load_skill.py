@@ -35,8 +35,8 @@ from core.auth.permissions import Permission
 from core.errors.auth import PermissionDenied, SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from core.json_access import as_object
 from core.settings.tool_policies import ToolPolicy
+from core.text.sanitize import plain_line
 from skills.store.catalog import OpenedSkill
-from skills.store.summary import plain_line
 from skills.strict_mode import body_without_steps
 
 NAME = shelves.LOAD

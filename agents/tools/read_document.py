@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from agents.citations import DocumentReader
-from agents.evidence import Evidence
+from agents.evidence import DocumentReader, Evidence
 from agents.tools.base import Tool, ToolScope, arguments_schema, with_validation
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.citations import LONGEST_QUERY
+from agents.evidence import LONGEST_QUERY
 from agents.memory_port import MemoryHit
 from agents.tools.base import Tool, ToolScope, arguments_schema, with_validation
 from core.auth.permissions import Permission

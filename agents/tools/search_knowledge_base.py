@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.citations import LONGEST_QUERY
+from agents.evidence import LONGEST_QUERY
 from agents.tools.base import Tool, ToolScope, arguments_schema, with_validation
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy

@@ -6,16 +6,22 @@ from fastapi import Body, Depends, Query
 from pydantic import JsonValue
 
 from agents.agui.decoder import read_run_request
-from agents.agui.snake_case import to_snake_case
+from agents.agui.encoder import to_snake_case
 from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
 from api.dependencies import Agents, CurrentPrincipal, RequestedCursor, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
-from api.streaming.cursor import parse_cursor
-from api.streaming.framing import EVENT_CONTENT, Framing, NegotiatedMediaType, choose_framing
+from api.streaming.framing import (
+    EVENT_CONTENT,
+    Framing,
+    NegotiatedMediaType,
+    RunPosition,
+    choose_framing,
+    parse_cursor,
+    stream_run,
+)
 from api.streaming.response import EventStream
-from api.streaming.run_stream import RunPosition, stream_run
 from core.auth.permissions import Permission
 from core.errors.auth import KnowledgeBaseNotFound, RunNotFound, SessionNotFound
 from core.errors.conflicts import InterruptsOpen, RunIdTaken, SessionArchived, ThreadBusy

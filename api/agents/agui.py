@@ -15,9 +15,8 @@ from agents.strategies import ROUTED, STRATEGIES
 from api.dependencies import Agents, CurrentPrincipal, CurrentSettings, requires
 from api.http.errors import error_responses
 from api.http.routing import Router
-from api.streaming.framing import EVENT_CONTENT, Framing, NegotiatedMediaType, choose_framing
+from api.streaming.framing import EVENT_CONTENT, Framing, NegotiatedMediaType, RunPosition, choose_framing, stream_run
 from api.streaming.response import EventStream
-from api.streaming.run_stream import RunPosition, stream_run
 from core.auth.permissions import Permission
 from core.errors.auth import KnowledgeBaseNotFound, SessionNotFound
 from core.errors.conflicts import (

@@ -19,8 +19,7 @@ from api.http.errors import error_responses
 from api.http.multipart import STREAMS_BODY
 from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
-from api.streaming.cursor import format_cursor, parse_cursor
-from api.streaming.framing import stream_response
+from api.streaming.framing import format_cursor, parse_cursor, stream_response
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Principal

@@ -11,7 +11,7 @@ from core.auth.permissions import Permission
 from core.errors.auth import KnowledgeBaseNotFound, OwnerOnly, ReadOnly
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidRequest
-from kb_service.knowledge_bases import sharing
+from kb_service.knowledge_bases import service
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/shares", tags=["knowledge bases"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -22,7 +22,7 @@ _MISSING = (ReadOnly, OwnerOnly, KnowledgeBaseNotFound)
 @router.get("", dependencies=[View], responses=error_responses(*_MISSING))
 async def list_shares(kb_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[ShareList]:
     """With whom one's own knowledge base is shared."""
-    return shares_answer(await sharing.get_shares(session, principal, kb_id))
+    return shares_answer(await service.get_shares(session, principal, kb_id))
 
 
 @router.put("", dependencies=[Write], responses=error_responses(InvalidRequest, Conflict, *_MISSING))
@@ -34,4 +34,4 @@ async def replace_shares(
     ``read`` lets them search it, read its documents and ask agents about it; ``write`` lets them
     change what is in it and its settings too. Sharing and deleting it stay its owner's.
     """
-    return shares_answer(await sharing.replace_shares(work, principal, kb_id, body.to_specs(), body.version))
+    return shares_answer(await service.replace_shares(work, principal, kb_id, body.to_specs(), body.version))

@@ -19,7 +19,6 @@ from core.errors.auth import KnowledgeBaseNotFound, OwnerOnly, ReadOnly
 from core.errors.conflicts import KnowledgeBaseNameTaken, ReindexRunning
 from core.errors.requests import InvalidPagination, InvalidRequest, UnknownEmbeddingModel
 from kb_service.knowledge_bases import service as knowledge_bases
-from kb_service.knowledge_bases import sharing
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
 from kb_service.reindex import service as reindex_service
@@ -172,9 +171,9 @@ async def change_knowledge_base(
     Another splitter, chunk size or embedding model starts a re-index where there are documents
     (see `reindex`); until it is done searches go on, and the answer shows the present settings.
     """
-    row = await sharing.get_for_update(work.session, principal, kb_id, Action.WRITE)
+    row = await knowledge_bases.get_for_update(work.session, principal, kb_id, Action.WRITE)
     if body.is_public not in {None, row.is_public}:
-        row = await sharing.get_for_update(work.session, principal, kb_id, Action.MANAGE)
+        row = await knowledge_bases.get_for_update(work.session, principal, kb_id, Action.MANAGE)
     await knowledge_bases.update_knowledge_base(work, row, body.draft())
     await reindex_service.request_reindex(work, row, body.draft())
     return await _answer(work.session, principal, row)
@@ -183,6 +182,6 @@ async def change_knowledge_base(
 @router.delete("/{kb_id}", dependencies=[Write], responses=error_responses(ReadOnly, OwnerOnly, KnowledgeBaseNotFound))
 async def delete_knowledge_base(kb_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a knowledge base with its documents, vectors and files."""
-    row = await sharing.get_for_update(work.session, principal, kb_id, Action.MANAGE)
+    row = await knowledge_bases.get_for_update(work.session, principal, kb_id, Action.MANAGE)
     await knowledge_bases.delete(work, row)
     return Empty()

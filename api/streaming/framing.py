@@ -1,9 +1,12 @@
-"""Framings of run events: server-sent events or protobuf messages."""
+"""Streams of run events: cursors, and framings as server-sent events or protobuf messages."""
 
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Annotated, Protocol, cast
+from urllib.parse import quote, unquote
 
 import orjson
 from fastapi import Depends, Request
@@ -12,8 +15,29 @@ from agents.agui.protobuf.encoder import MEDIA_TYPE as PROTOBUF
 from agents.agui.protobuf.encoder import encode
 from agents.event_log import LogEntry
 from agents.events import WireEvent
-from api.streaming.cursor import format_cursor
+from agents.runs.service import RunService
 from api.streaming.response import EventStream
+from core.errors.requests import InvalidCursor
+
+# A header line carries printable ASCII only; a blank at its end is lost, a percent sign escapes.
+_PLAIN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
+# As long as a sequence number gets; int() would read a million digits, too.
+_SEQ = re.compile(r"[0-9]{1,15}")
+_LONGEST = 4000
+
+
+def format_cursor(run_id: str, seq: int) -> str:
+    """The position behind event ``seq`` of a run: ``<runId>:<seq>``, with unsafe characters percent-encoded."""
+    return f"{quote(run_id, safe=_PLAIN)}:{seq}"
+
+
+def parse_cursor(text: str) -> tuple[str, int]:
+    """The run id, which may hold colons, and the number of the last event that was read."""
+    run_id, colon, seq = text.strip().rpartition(":")
+    if len(text) > _LONGEST or not (run_id and colon and _SEQ.fullmatch(seq)):
+        raise InvalidCursor(cursor=text[:_LONGEST], error="Give an id of this stream as it came")
+    return unquote(run_id, errors="replace"), int(seq)
+
 
 EVENT_STREAM = "text/event-stream"
 OCTET_STREAM = "application/octet-stream"
@@ -162,3 +186,32 @@ def stream_response(
     # As a header, because a media type would get a charset that clients do not expect.
     headers = {"Content-Type": framing.media_type, **STREAM_HEADERS}
     return EventStream(pieces, headers, framing.keep_alive, farewell)
+
+
+@dataclass(frozen=True)
+class RunPosition:
+    """The position at which a client starts to read a run: behind event ``after``.
+
+    ``prelude`` are events outside the log that bring this client there.
+    """
+
+    run_key: str
+    run_id: str
+    after: int = 0
+    prelude: Sequence[WireEvent] = ()
+
+
+async def run_frames(runs: RunService, place: RunPosition, framing: Framing) -> AsyncGenerator[bytes]:
+    """The frames of a run; an empty piece when nothing happened for a while."""
+    if place.prelude:
+        yield await framing.prelude(place.prelude, format_cursor(place.run_id, place.after))
+    async with aclosing(runs.follow(place.run_key, after=place.after)) as followed:
+        async for entries in followed:
+            yield await framing.logged(place.run_id, entries)
+
+
+def stream_run(runs: RunService, place: RunPosition, framing: Framing) -> EventStream:
+    """A response that streams a run from a position on, in the negotiated framing."""
+    answer = stream_response(run_frames(runs, place, framing), framing)
+    answer.headers["Vary"] = "Accept"
+    return answer

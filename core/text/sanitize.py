@@ -1,6 +1,7 @@
 """Checks that make outside text safe for every database, hash and log."""
 
 import re
+import unicodedata
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -43,3 +44,14 @@ def _visible(match: re.Match[str]) -> str:
     if run in FLAGS:
         return run
     return _BLACK_FLAG if run.startswith(_BLACK_FLAG) else ""
+
+
+_INVISIBLE = frozenset(("Cc", "Cf", "Co", "Cs"))
+_JOINERS = "\u200c\u200d"
+_BLANKS = re.compile(r"\s+")
+
+
+def plain_line(text: str) -> str:
+    """A text on one line, blanks collapsed, invisible characters removed."""
+    visible = (sign if sign in _JOINERS or unicodedata.category(sign) not in _INVISIBLE else " " for sign in text)
+    return _BLANKS.sub(" ", "".join(visible)).strip()

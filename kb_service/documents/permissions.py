@@ -29,7 +29,7 @@ from kb_service import questions
 from kb_service.documents import queries as document_queries
 from kb_service.documents.actions import get_documents_for_update
 from kb_service.knowledge_bases import service as knowledge_bases
-from kb_service.knowledge_bases.sharing import get_for_update
+from kb_service.knowledge_bases.service import get_for_update
 from kb_service.models import Document, KnowledgeBase
 
 MOST_RESTRICTED = 1000

@@ -12,7 +12,18 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.principal import Access, Action, Principal
-from core.auth.sharing import ShareAuditActions, access_by_id, audit_public, authorize, delete_shares, visible_to
+from core.auth.sharing import (
+    ShareAuditActions,
+    ShareEntry,
+    ShareSpec,
+    access_by_id,
+    audit_public,
+    authorize,
+    delete_shares,
+    list_shares,
+    replace_share_list,
+    visible_to,
+)
 from core.auth.users import fold
 from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
@@ -21,6 +32,7 @@ from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
 from kb_service.embeddings.catalog import DEFAULT, resolve, served_models
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName
 from kb_service.visibility import count_documents
 
@@ -316,3 +328,51 @@ def enqueue_erase(work: UnitOfWork, knowledge_base_id: str) -> None:
     """Enqueue the erasure of a deleted knowledge base."""
     payload = {"knowledge_base_id": knowledge_base_id}
     work.enqueue(ERASE_JOB, payload, key=erase_key(knowledge_base_id))
+
+
+async def get_for_update(
+    session: AsyncSession, principal: Principal, knowledge_base_id: str, action: Action
+) -> KnowledgeBase:
+    """Load a knowledge base through the gate and lock it until the transaction ends.
+
+    Access is checked after the lock is acquired: the owner may have changed meanwhile.
+    """
+    query = (
+        select(KnowledgeBase)
+        .where(KnowledgeBase.id == knowledge_base_id, col(KnowledgeBase.deleted_at).is_(None))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    row = (await session.exec(query)).first()
+    return await authorize(session, principal, action, row, KnowledgeBaseNotFound)
+
+
+async def get_shares(session: AsyncSession, principal: Principal, knowledge_base_id: str) -> list[ShareEntry]:
+    """Whom a knowledge base is shared with; only for its owner."""
+    row = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
+    return await list_shares(session, row)
+
+
+async def reload_visible(session: AsyncSession, principal: Principal, ids: Sequence[str]) -> Sequence[KnowledgeBase]:
+    """Reload those of these knowledge bases that the caller still sees, in the given order."""
+    columns = (col(KnowledgeBase.id), col(KnowledgeBase.owner_id), col(KnowledgeBase.is_public))
+    query = select(KnowledgeBase).where(
+        col(KnowledgeBase.id).in_(ids),
+        visible_to(principal, KnowledgeBase.SHARE_KIND, *columns),
+        col(KnowledgeBase.deleted_at).is_(None),
+    )
+    present = {row.id: row for row in (await session.exec(query)).all()}
+    return [present[id_] for id_ in ids if id_ in present]
+
+
+async def replace_shares(
+    work: UnitOfWork,
+    principal: Principal,
+    knowledge_base_id: str,
+    specs: Sequence[ShareSpec],
+    version: str | None = None,
+) -> list[ShareEntry]:
+    """Share a knowledge base with exactly these people and roles; ``Conflict`` if ``version`` is outdated."""
+    # Without the lock, two concurrent requests would both add the same entry.
+    row = await get_for_update(work.session, principal, knowledge_base_id, Action.MANAGE)
+    return await replace_share_list(work, row, specs, version, SHARE_AUDIT_ACTIONS)

@@ -14,7 +14,7 @@ from core.db.database import Database
 from core.db.read_pool import event_loop_context
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import RetrievalNotFound
-from kb_service.knowledge_bases import sharing
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase, RetrievalRecord
 from kb_service.retrieval.filters import filter_condition
 from kb_service.retrieval.request import RetrievalRequest
@@ -159,7 +159,7 @@ async def replay(database: Database, searcher: Searcher, principal: Principal, r
     """Repeat a recorded retrieval with its own parameters on today's data, as far as its owner has access."""
     request = recorded_request(record)
     async with database.reading() as session:
-        rows = await sharing.reload_visible(session, principal, request.knowledge_base_ids)
+        rows = await knowledge_bases.reload_visible(session, principal, request.knowledge_base_ids)
     result = await searcher.search(principal, rows, request, explain=True)
     recorded = recorded_passages(record)
     now = {passage.chunk.id: place for place, passage in enumerate(result.passages, start=1)}

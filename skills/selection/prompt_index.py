@@ -7,7 +7,8 @@ from itertools import accumulate
 from xml.sax.saxutils import escape
 
 from core.text.graphemes import shorten
-from skills.store.summary import SkillCard, plain_line
+from core.text.sanitize import plain_line
+from skills.store.summary import SkillCard
 
 MOST_CHARACTERS = 8_000
 """Of an index, however large the model's context is."""

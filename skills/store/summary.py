@@ -1,14 +1,8 @@
 """Cards of skills: the summaries by which models choose."""
 
-import re
-import unicodedata
 from dataclasses import dataclass
 
 from skills.schema import ParsedSkill
-
-_INVISIBLE = frozenset(("Cc", "Cf", "Co", "Cs"))
-_JOINERS = "\u200c\u200d"
-_BLANKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
@@ -26,9 +20,3 @@ def make_card(parsed: ParsedSkill, slug: str | None = None) -> SkillCard:
     """The card of a parsed skill under the catalogue's slug, without triggers derived from the description."""
     triggers = () if parsed.triggers_derived else parsed.trigger_conditions
     return SkillCard(slug or parsed.slug, parsed.name, parsed.description, triggers, parsed.not_for)
-
-
-def plain_line(text: str) -> str:
-    """A text on one line, blanks collapsed, invisible characters removed."""
-    visible = (sign if sign in _JOINERS or unicodedata.category(sign) not in _INVISIBLE else " " for sign in text)
-    return _BLANKS.sub(" ", "".join(visible)).strip()

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from agents.citations import DocumentSpan, Passage, RetrievedPassages
-from agents.evidence import Evidence
+from agents.evidence import DocumentSpan, Evidence, Passage, RetrievedPassages
 from agents.llm.extractive.model import ExtractiveModel
 from agents.memory_port import MemoryHit, NotStatedByUser, SaveResult
 from agents.run_context import RunContext

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.streaming.cursor import format_cursor, parse_cursor
+from api.streaming.framing import format_cursor, parse_cursor
 from core.errors.requests import InvalidCursor
 
 run_ids = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=200)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from starlette.requests import ClientDisconnect
 
-from api.streaming.registry import OPEN_STREAMS, OpenStreams
-from api.streaming.response import EventStream, ExportResponse
+from api.streaming.response import OPEN_STREAMS, EventStream, ExportResponse, OpenStreams
 from core.auth.models import TokenFamily, User
 from core.auth.permissions import Permission
 from core.auth.principal import Principal

@@ -16,7 +16,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound
 from kb_service.knowledge_bases import service as knowledge_bases
-from kb_service.knowledge_bases.sharing import get_for_update, replace_shares
+from kb_service.knowledge_bases.service import get_for_update, replace_shares
 from kb_service.models import KnowledgeBase
 from tests.fixtures.database.rows import add_knowledge_base, add_user
 

@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from agents.citations import LONGEST_QUERY
-from agents.evidence import NumberedText, read_passages
+from agents.evidence import LONGEST_QUERY, NumberedText, read_passages
 from agents.llm.base import (
     FinishReason,
     ModelEnd,

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agents.citations import Citation, Passage, UnsupportedClaim
-from agents.evidence import Evidence
+from agents.evidence import Citation, Evidence, Passage, UnsupportedClaim
 from kb_service.text.tokenizer import is_cjk_dominant, sentences, tokenize
 
 _LEADING_MARKS = re.compile(r"^(?:\s*[\[【][\d,，、; ]{1,40}[\]】])+[.。]?")

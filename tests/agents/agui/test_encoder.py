@@ -6,9 +6,7 @@ import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
-from agents.agui.encoder import AguiEncoder
-from agents.agui.snake_case import to_snake_case
-from agents.citations import Citation
+from agents.agui.encoder import AguiEncoder, to_snake_case
 from agents.events import (
     ActivityChanged,
     ActivityStarted,
@@ -33,6 +31,7 @@ from agents.events import (
     ToolCallResult,
     ToolCallStarted,
 )
+from agents.evidence import Citation
 
 USAGE = RunUsage(100, 50, reasoning_tokens=20, provider="openai-compatible", model="m")
 CITATION = Citation(

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 
 from agents.agui.transcript import Transcript
-from agents.citations import Citation
 from agents.events import (
     RunEvent,
     TextDelta,
@@ -16,6 +15,7 @@ from agents.events import (
     ToolCallResult,
     ToolCallStarted,
 )
+from agents.evidence import Citation
 from tests.agents.agui.test_wire_properties import runs
 from tests.agents.strategies.helpers import text_of, to_wire
 

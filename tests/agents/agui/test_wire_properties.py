@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from agents.agui.close_open import closing_events, end_activities
 from agents.agui.encoder import AguiEncoder
 from agents.agui.verifier import Verifier, verify
-from agents.citations import Citation
 from agents.events import (
     PROGRESS,
     ActivityChanged,
@@ -35,6 +34,7 @@ from agents.events import (
     ToolCallResult,
     ToolCallStarted,
 )
+from agents.evidence import Citation
 from agents.strategies.shared.event_channel import EventChannel
 from tests.agents.strategies.helpers import RUN, THREAD, to_wire
 

@@ -11,9 +11,8 @@ from agents.async_runs.answer_summary import FinalAnswer, summarize
 from agents.async_runs.event_mapper import read_outcome
 from agents.async_runs.markdown_blocks import read_blocks
 from agents.async_runs.ui_schema import compile_ui_schema
-from agents.citations import Citation
 from agents.events import Failed, Finished, RunUsage, ToolCallEnded, ToolCallResult, ToolCallStarted
-from agents.evidence import Evidence
+from agents.evidence import Citation, Evidence
 from agents.llm.extractive.model import CHINESE, ENGLISH
 from agents.runs.resume import NO_RESULT
 from agents.strategies.shared.event_channel import EventChannel

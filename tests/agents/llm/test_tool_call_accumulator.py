@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.llm import tool_call_accumulator
-from agents.llm.tool_call_accumulator import ToolCallAccumulator
+from agents.llm import openai
+from agents.llm.openai import ToolCallAccumulator
 
 scalars = st.none() | st.booleans() | st.integers(-9, 9) | st.text('{}[]"\\,: aü', max_size=8)
 values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('"\\{a'), inner))
@@ -47,7 +47,7 @@ def test_arguments_are_not_parsed_again_for_every_piece(monkeypatch: pytest.Monk
         parsed.append(text)
         raise ValueError
 
-    monkeypatch.setattr(tool_call_accumulator, "parse", parse)
+    monkeypatch.setattr(openai, "parse", parse)
     calls = ToolCallAccumulator()
     for piece in ('{"text": "', *["{word} "] * 1000):
         calls.add(delta(piece))

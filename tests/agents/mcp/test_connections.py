@@ -16,8 +16,7 @@ from agents.mcp.service import PURPOSE, McpService
 from agents.mcp.tools import McpTool
 from agents.run_context import RunLimits
 from agents.runs.builder import RunBuilder, RunServices
-from agents.runs.limits import LimitsProvider
-from agents.runs.planner import choose_connections
+from agents.runs.planner import LimitsProvider, choose_connections
 from agents.tools import DEFAULT_POLICIES
 from core.auth.principal import Principal
 from core.db.database import Database

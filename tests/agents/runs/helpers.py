@@ -25,8 +25,7 @@ from agents.run_context import RunLimits, limits_for_timeout
 from agents.run_request import RunRequest
 from agents.runs.broadcaster import EventBroadcaster
 from agents.runs.builder import RunBuilder
-from agents.runs.limits import LimitsProvider
-from agents.runs.planner import RunLease, RunPlan, RunResources
+from agents.runs.planner import LimitsProvider, RunLease, RunPlan, RunResources
 from agents.runs.service import RunService
 from agents.runs.subscribers import Subscribers
 from agents.tools import DEFAULT_POLICIES

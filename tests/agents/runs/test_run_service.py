@@ -15,10 +15,9 @@ from agents.llm.extractive.model import ExtractiveModel
 from agents.models import AgentRun, RunStatus
 from agents.runs import driver, service, subscribers
 from agents.runs.service import RunService
+from api.streaming import framing
 from api.streaming import response as event_stream
-from api.streaming import run_stream
-from api.streaming.framing import SseFraming
-from api.streaming.run_stream import RunPosition
+from api.streaming.framing import RunPosition, SseFraming
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.errors.auth import RunNotFound, SessionNotFound
@@ -482,7 +481,7 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     connection = Connection(answer)
     place = RunPosition(key, request.run_id)
     async with asyncio.timeout(10):
-        await connection.serve(run_stream.stream_run(runs, place, SseFraming()))
+        await connection.serve(framing.stream_run(runs, place, SseFraming()))
 
     assert SseFraming.keep_alive in connection.pieces
     assert b"RUN_FINISHED" in connection.pieces[-1]

@@ -11,8 +11,8 @@ from agents.events import ToolCallResult
 from agents.llm.base import ModelMessage, ToolCall
 from agents.run_context import RunContext
 from agents.skills.active import ActiveSkill, RunTask, SkillVersionRef, dump_skill
-from agents.skills.factory import MOST_LISTED, RunSkillsFactory
 from agents.skills.run_skills import MOST_TOKENS
+from agents.skills.selection import MOST_LISTED, RunSkillsFactory
 from agents.strategies.shared.tool_loop import LEFT_OUT, fit_messages
 from agents.tools import build_toolbox
 from agents.tools.skill_inputs import inputs_for_skill, resolve_inputs

@@ -4,15 +4,15 @@ import asyncio
 
 import pytest
 
-from agents.citations import RetrievedPassages
 from agents.events import Failed, Finished, RunEvent, TextDelta, ToolCallArgs
+from agents.evidence import RetrievedPassages
 from agents.llm.config import ModelEndpoint
 from agents.llm.extractive.model import ExtractiveModel
 from agents.llm.openai import OpenAIModel
 from agents.run_context import RunContext, RunLimits
 from agents.strategies import start_strategy
+from agents.strategies.shared.base import StrategyRun
 from agents.strategies.shared.event_channel import EventChannel
-from agents.strategies.shared.runner import StrategyRun
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategies.helpers import RUN, THREAD, ended_text, results_of, text_of, to_wire, verify
 

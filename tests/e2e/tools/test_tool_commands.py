@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from agents.agui.verifier import verify
-from agents.skills.factory import MOST_LISTED
+from agents.skills.selection import MOST_LISTED
 from agents.strategies import STRATEGIES
 from agents.tools import DEFAULT_POLICIES
 from core.db.database import Database
