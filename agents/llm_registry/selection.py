@@ -1,4 +1,4 @@
-"""Which models a person may use, and which model answers a run."""
+"""Selection of a run's model among those that a person may use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""When to use a skill: conditions in its description, and the kinds of conditions."""
+"""Trigger conditions in a skill's description, and their kinds."""
 
 import re
 

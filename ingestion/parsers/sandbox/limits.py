@@ -1,4 +1,4 @@
-"""What a parser child gives up before it reads the first document.
+"""Limits and privileges that a parser child sets before it reads the first document.
 
 Applied in this order, each as far as the system allows; what holds is reported by name:
 
