@@ -145,7 +145,7 @@ _ODS = b"opendocument.spreadsheet"
 
 FORMATS = (
     Format("text/markdown", "markdown", "text.markdown", TEXT, "md markdown mdown mkd mdx"),
-    Format("text/plain", "text", "text.plain", TEXT, "txt text log rst adoc asciidoc org tex", check="check_text"),
+    Format("text/plain", "text", "text.plain", TEXT, "txt text log rst adoc asciidoc org", check="check_text"),
     Format("text/html", "html", "web.html", TEXT, "html htm xhtml"),
     Format("application/pdf", "pdf", "pdf.parser", PDF, "pdf"),
     Format(_WORD, "docx", "office.docx", ZIP, "docx docm", mark=b"word/"),
@@ -168,6 +168,14 @@ FORMATS = (
     Format("text/tab-separated-values", "tsv", "text.csv", TEXT, "tsv tab"),
     Format("application/json", "json", "text.json", TEXT, "json geojson"),
     Format("application/jsonl", "jsonl", "text.json_lines", TEXT, "jsonl ndjson"),
+    Format("application/x-ipynb+json", "ipynb", "text.notebook", TEXT, "ipynb"),
+    Format("application/x-subrip", "srt", "text.subtitles", TEXT, "srt"),
+    Format("text/vtt", "vtt", "text.subtitles", TEXT, "vtt"),
+    Format("application/x-tex", "tex", "text.tex", TEXT, "tex latex ltx"),
+    Format("application/x-bibtex", "bib", "text.bibtex", TEXT, "bib"),
+    Format("text/calendar", "ics", "text.ics", TEXT, "ics"),
+    Format("text/vcard", "vcf", "text.vcard", TEXT, "vcf"),
+    Format("text/x-gettext-translation", "po", "text.gettext", TEXT, "po"),
     Format("text/x-source", "code", "text.source_code", TEXT, _CODE),
 )
 PARSERS = {form.media_type: form for form in FORMATS}

@@ -36,18 +36,32 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """
     decoded = decode(path.read_bytes())
     front, body = split_front_matter(clean(decoded.text))
-    warnings = decoded.warnings
     builder = DocumentBuilder(limits)
     tokens = _block_parser().parse(body)
-    simplified = any(token.level >= _DEEPEST - 1 for token in tokens)
-    _add_front_matter(builder, front, [] if simplified else tokens)
-    if simplified:
-        for kind, text, level in plain.blocks(body):
-            builder.add(kind, text, level=level)
-        warnings += (SIMPLIFIED,)
-    else:
-        _MarkdownReader(builder, limits).read(tokens)
+    is_simplified = _is_too_deep(tokens)
+    _add_front_matter(builder, front, [] if is_simplified else tokens)
+    _add_body(builder, body, tokens, limits)
+    warnings = decoded.warnings + ((SIMPLIFIED,) if is_simplified else ())
     return builder.finish(encoding=decoded.encoding, confidence=decoded.confidence, warnings=warnings)
+
+
+def add_markdown(out: DocumentBuilder, text: str, limits: ParseLimits) -> bool:
+    """Add the blocks of clean Markdown without front matter; False if it was read as plain text."""
+    tokens = _block_parser().parse(text)
+    _add_body(out, text, tokens, limits)
+    return not _is_too_deep(tokens)
+
+
+def _is_too_deep(tokens: Sequence[Token]) -> bool:
+    return any(token.level >= _DEEPEST - 1 for token in tokens)
+
+
+def _add_body(out: DocumentBuilder, text: str, tokens: Sequence[Token], limits: ParseLimits) -> None:
+    if not _is_too_deep(tokens):
+        _MarkdownReader(out, limits).read(tokens)
+        return
+    for kind, block, level in plain.blocks(text):
+        out.add(kind, block, level=level)
 
 
 def split_front_matter(text: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Damaged files of every container format: text or a reason, never another error."""
+"""Damaged files of every format with a grammar: text or a reason, never another error."""
 
 import io
 import random
@@ -12,7 +12,20 @@ from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.limits import ParseLimits
 from tests.fixtures.files.sample_files import MADE, sample
 
-NAMES = [*MADE, "backup.pptx", "stock.xlsx", "operations.docx"]
+NAMES = [
+    *MADE,
+    "backup.pptx",
+    "stock.xlsx",
+    "operations.docx",
+    "lecture.ipynb",
+    "film.srt",
+    "meeting.vtt",
+    "paper.tex",
+    "works.bib",
+    "harbour.ics",
+    "people.vcf",
+    "german.po",
+]
 MEDIA = {suffix: form.media_type for form in FORMATS for suffix in form.suffixes}
 
 
