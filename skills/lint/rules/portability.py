@@ -93,8 +93,10 @@ def _uncut(draft: SkillDraft, line: int) -> tuple[TextEdit, ...]:
 
 
 def _has_unreadable(draft: SkillDraft, frontmatter: Frontmatter) -> bool:
-    """Whether readers disagree about the mapping: a repeated or non-text key, or a tab between tokens."""
+    """Whether readers disagree about the mapping: a repeated or non-text key, an unquoted text, a tab between tokens."""
     if any(finding.code == "SK016" for finding in draft.findings):
+        return True
+    if not frontmatter.readable or any(entry.value.unquoted for entry in frontmatter.entries):
         return True
     nested = (entry for parent in frontmatter.entries for entry in parent.value.entries)
     lines = draft.source.lines[frontmatter.start_line : frontmatter.end_line]

@@ -1,0 +1,34 @@
+"""Skills as authors write and pack them, over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from tests.fixtures.files.sample_files import zipped
+from tests.fixtures.http.client import Api, check_success
+
+
+def imported(caller: Api, name: str, content: bytes) -> dict[str, Any]:
+    answer = caller.request("POST", "/skills/import", files=[("file", (name, content))])
+    (item,) = check_success(answer)["items"]
+    return item
+
+
+@pytest.mark.parametrize(
+    "description",
+    ["Use when: asked", '"Quick" check', "@lead", "**Bold** text", "[BETA] thing"],
+)
+def test_unquoted_description_is_stored_as_it_stands_and_mended_on_request(user: Api, description: str):
+    content = f"---\nname: my-skill\ndescription: {description}\n---\n\n# Body\n\nDo it.\n"
+
+    item = imported(user, "my-skill.zip", zipped({"my-skill/SKILL.md": content}))
+
+    path = f"/skills/{item['skill']['id']}"
+    made = user.get(path)
+    assert (made["slug"], made["description"], made["valid"]) == ("my-skill", description, True)
+    (found,) = [one for one in made["diagnostics"] if one["code"] == "SK018"]
+    assert (found["severity"], found["line"], bool(found["fix"])) == ("warning", 3, True)
+    user.post(f"{path}/apply-fix", {"fixes": [{"code": "SK018"}]})
+    mended = user.get(path)
+    assert mended["description"] == description
+    assert "SK018" not in [one["code"] for one in mended["diagnostics"]]
