@@ -1,5 +1,6 @@
 """Skills as authors write and pack them, over HTTP."""
 
+import gzip
 from typing import Any
 
 import pytest
@@ -32,3 +33,17 @@ def test_unquoted_description_is_stored_as_it_stands_and_mended_on_request(user:
     mended = user.get(path)
     assert mended["description"] == description
     assert "SK018" not in [one["code"] for one in mended["diagnostics"]]
+
+
+def test_archive_of_another_kind_is_called_what_it_is_and_backslashes_are_folders(user: Api):
+    content = "---\nname: notes\ndescription: Writes notes. Use when asked.\nmetadata:\n  tags:\n    - a\n---\n"
+    other_kind = imported(user, "notes.tar.gz", gzip.compress(content.encode()))
+    assert (other_kind["outcome"], other_kind["problems"][0]["code"]) == ("refused", "other_archive")
+    assert "gzip" in other_kind["problems"][0]["message"]
+
+    item = imported(user, "notes.zip", zipped({"notes\\SKILL.md": content, "notes\\references\\a.md": "A.\n"}))
+
+    made = user.get(f"/skills/{item['skill']['id']}")
+    assert (made["slug"], made["portable"]) == ("notes", True)
+    assert "AS012" in [one["code"] for one in made["diagnostics"]]
+    assert [file["path"] for file in made["files"]] == ["references/a.md"]
