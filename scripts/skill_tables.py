@@ -60,7 +60,7 @@ def _row(rule: DiagnosticRule, code: str, message: tuple[str, str]) -> str:
 
 
 def _weight(rule: DiagnosticRule) -> str:
-    if rule.portability:
+    if rule.blocks_portability():
         return "portability"
     weight = rule.severity.value
     if (free := rule.severity_in(SkillFormat.AGENT_SKILLS)) is not rule.severity:

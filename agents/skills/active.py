@@ -9,6 +9,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from agents.llm.base import ToolCall
 from core.text.sanitize import plain_line
+from skills.parser.tools import is_enforceable
 from skills.schema import ParsedSkill, Step
 from skills.store.summary import SkillCard
 from skills.strict_mode import is_strict
@@ -44,11 +45,6 @@ def step_title(step: Step) -> str:
     """A step's title in one line."""
     first = step.instruction.strip().split("\n", 1)[0]
     return plain_line(step.title or first)[:_LONGEST_TITLE]
-
-
-def is_enforceable(tool: str) -> bool:
-    """Whether an entry of allowed tools names tools, not arguments, as ``Tool(x:*)`` does."""
-    return "(" not in tool and "*" not in tool.removesuffix("*")
 
 
 def names_tool(entries: Iterable[str], tool: str) -> bool:

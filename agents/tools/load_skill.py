@@ -13,7 +13,6 @@ from agents.skills.active import (
     OfferedSkill,
     dump_skill,
     escape_tags,
-    is_enforceable,
     pending_skill,
     render_step,
     step_title,
@@ -36,6 +35,7 @@ from core.errors.auth import PermissionDenied, SkillFileNotFound, SkillNotFound,
 from core.json_access import as_object
 from core.settings.tool_policies import ToolPolicy
 from core.text.sanitize import plain_line
+from skills.parser.tools import is_enforceable
 from skills.store.catalog import OpenedSkill
 from skills.strict_mode import body_without_steps
 

@@ -1,12 +1,22 @@
-"""Codes for the open standard (agentskills.io): reasons for other readers to refuse a skill."""
+"""Codes for the open standard (agentskills.io): what its reference validator, or other readers, refuse."""
 
 from skills.diagnostics.rule import INFO, BilingualText, DiagnosticRule
 
 
 def _rule(
-    code: str, message: BilingualText, *, fix: BilingualText | None = None, **variants: BilingualText
+    code: str,
+    message: BilingualText,
+    *,
+    fix: BilingualText | None = None,
+    accepted: frozenset[str] = frozenset(),
+    **variants: BilingualText,
 ) -> DiagnosticRule:
-    return DiagnosticRule(code, INFO, message, variants=variants, fix=fix, portability=True)
+    return DiagnosticRule(code, INFO, message, variants=variants, fix=fix, portability=True, accepted=accepted)
+
+
+def _advice(code: str, message: BilingualText, *, fix: BilingualText | None = None) -> DiagnosticRule:
+    """What the reference validator accepts, and some other reader does not."""
+    return _rule(code, message, fix=fix, accepted=frozenset({""}))
 
 
 RULES = (
@@ -16,6 +26,7 @@ RULES = (
             "The skill has no name for machines. Set a slug of lower-case letters, digits and hyphens.",
             "技能没有供机器使用的名称。请设置由小写字母、数字和连字符组成的 slug。",
         ),
+        accepted=frozenset({"placeholder"}),
         placeholder=(
             "The name `{name}` was made up by the export and says nothing. Set a telling slug.",
             "名称 `{name}` 由导出自动生成，没有含义。请设置有意义的 slug。",
@@ -102,7 +113,7 @@ RULES = (
             "文件夹中有 {count} 个 SKILL.md。一个文件夹只放一个技能。",
         ),
     ),
-    _rule(
+    _advice(
         "AS010",
         (
             "The description holds `{sign}`, which some readers refuse. Write it in words.",
@@ -110,18 +121,18 @@ RULES = (
         ),
         fix=("Remove the signs", "移除这些符号"),
     ),
-    _rule(
+    _advice(
         "AS011",
         (
-            "The name `{name}` holds the reserved word `{word}`. Choose another.",
-            "名称 `{name}` 含有保留字 `{word}`。请换一个名称。",
+            "The name `{name}` holds the reserved word `{word}`, which some readers refuse. Choose another.",
+            "名称 `{name}` 含有保留字 `{word}`，部分读取程序会拒绝。请换一个名称。",
         ),
     ),
-    _rule(
+    _advice(
         "AS012",
         (
-            "The value of `metadata.{key}` is not a text. Put it in quotes.",
-            "`metadata.{key}` 的值不是文字。请加上引号。",
+            "The value of `metadata.{key}` is not a text, which some readers expect. Put it in quotes.",
+            "`metadata.{key}` 的值不是文字，部分读取程序需要文字。请加上引号。",
         ),
         fix=("Write it as text", "写成文字"),
     ),

@@ -180,4 +180,20 @@ RULES = (
             "步骤 {step} 提到了步骤 {number}，但总共只有 {count} 个步骤。请更正编号。",
         ),
     ),
+    DiagnosticRule(
+        "SK047",
+        WARNING,
+        (
+            "The skill allows no tool at all: agents can call none while they follow it. Name the tools, or "
+            "remove this restriction.",
+            "该技能不允许任何工具：智能体执行时无法调用工具。请写出允许的工具，或删除该限制。",
+        ),
+        variants={
+            "patterns": (
+                "No tool is left of those that the skill allows ({tools}): patterns of arguments can't be enforced "
+                "and allow nothing. Name a tool without one, or remove this restriction.",
+                "技能允许的工具（{tools}）全部无效：参数模式无法执行，因此不允许任何工具。请写出不带模式的工具，或删除该限制。",
+            )
+        },
+    ),
 )

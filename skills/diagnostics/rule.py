@@ -20,6 +20,7 @@ class DiagnosticRule:
         publishing: severity when the skill is published; ``None``: as ``severity``.
         fix: label of the fix button.
         portability: concerns the open standard only and never makes a skill invalid.
+        accepted: variants (the first message is "") that the standard's reference validator accepts all the same.
     """
 
     code: str
@@ -30,9 +31,13 @@ class DiagnosticRule:
     publishing: Severity | None = None
     fix: BilingualText | None = None
     portability: bool = False
+    accepted: frozenset[str] = frozenset()
 
     def severity_in(self, spelling: SkillFormat) -> Severity:
         return self.by_format.get(spelling, self.severity)
+
+    def blocks_portability(self, variant: str = "") -> bool:
+        return self.portability and variant not in self.accepted
 
     def blocks_publishing(self, spelling: SkillFormat) -> bool:
         return not self.portability and ERROR in (self.severity_in(spelling), self.publishing)

@@ -161,6 +161,16 @@ RULES = (
         },
     ),
     DiagnosticRule(
+        "SK018",
+        WARNING,
+        (
+            "`{key}` is a text that YAML reads only in quotes; it was read as it stands. Put it in quotes, "
+            "for other readers.",
+            "`{key}` 的文字只有加上引号才能被 YAML 读取；这里已按原样读取。请加上引号，以便其他程序读取。",
+        ),
+        fix=("Put it in quotes", "加上引号"),
+    ),
+    DiagnosticRule(
         "SK020",
         INFO,
         (

@@ -35,6 +35,10 @@ FIELDS: tuple[EditableField, ...] = get_args(EditableField)
 """The same in the order in which changes are made."""
 
 
+_NO_TOOLS = "none"
+"""A blank field would restrict nothing."""
+
+
 def edit_fields(content: bytes, changes: Mapping[EditableField, Any]) -> bytes:
     """The bytes with fields of the model changed; all other bytes stay as they are, else ``SkillNotEditable``.
 
@@ -82,7 +86,7 @@ def _edits(draft: SkillDraft, field: EditableField, value: Any) -> Iterable[Text
     if head is not None and field in {"description", "tools"} and _stands_in(draft, head, field):
         key = "allowed-tools" if field == "tools" else field
         texts = cast("str | Sequence[str] | None", value)
-        text = texts if texts is None or isinstance(texts, str) else " ".join(texts)
+        text = texts if texts is None or isinstance(texts, str) else " ".join(texts) or _NO_TOOLS
         return (set_field(draft, head, key, text),)
     return _section_edits(draft, field, value, draft.of(field))
 

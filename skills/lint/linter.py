@@ -39,7 +39,8 @@ def _report(model: ParsedSkill | None, findings: list[Finding], spelling: SkillF
         diagnostics=diagnose(findings, spelling),
         valid=valid,
         publishable=valid and not any(rule.blocks_publishing(spelling) for rule in rules),
-        portable=model is not None and not any(rule.portability for rule in rules),
+        portable=model is not None
+        and not any(RULES[finding.code].blocks_portability(finding.variant) for finding in findings),
     )
 
 

@@ -1,5 +1,6 @@
 """Zip archives of skills, read and written in memory; names never become paths."""
 
+import re
 import stat
 import struct
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +37,16 @@ _DAMAGE = (
     *(BadZipFile, LargeZipFile, DeflateError, EOFError, NotImplementedError),
     *(UnicodeError, ValueError, RuntimeError, struct.error, OSError),
 )
+# What other archives begin with; a tar archive says what it is behind the first member's name.
+_OTHER_KINDS = {
+    b"\x1f\x8b\x08": "gzip",
+    b"\xfd7zXZ\0": "xz",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    b"Rar!\x1a\x07": "rar",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+_BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
+_TAR_MARK, _TAR_MARK_PLACE = b"ustar", 257
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3
 _SCRIPTS = "scripts/"
@@ -52,6 +63,15 @@ class ArchiveContent:
 def is_archive(content: bytes) -> bool:
     """Whether bytes begin like a zip archive."""
     return content.startswith(_MARKS)
+
+
+def other_archive_kind(content: bytes) -> str:
+    """What archive the bytes are, if another than zip; else empty."""
+    if _BZIP2.match(content):
+        return "bzip2"
+    if content.startswith(_TAR_MARK, _TAR_MARK_PLACE) and b"\0" in content[:_TAR_MARK_PLACE]:
+        return "tar"
+    return next((kind for mark, kind in _OTHER_KINDS.items() if content.startswith(mark)), "")
 
 
 def read_archive(content: bytes, limits: PackageLimits) -> ArchiveContent | PackageProblem:
@@ -149,7 +169,12 @@ def _entries(entries: Sequence[ZipInfo]) -> Iterator[tuple[str, ZipInfo]]:
 
 
 def _name(entry: ZipInfo) -> str:
-    """A member's original name; ``ZipInfo.filename`` is already altered."""
+    """A member's original name, with ``/`` between its parts: PowerShell packs with backslashes."""
+    return _stored_name(entry).replace("\\", "/")
+
+
+def _stored_name(entry: ZipInfo) -> str:
+    """The name in the directory; ``ZipInfo.filename`` is already altered."""
     if entry.flag_bits & _UTF8_NAME:
         return entry.orig_filename
     packed = entry.orig_filename.encode("cp437", "replace")

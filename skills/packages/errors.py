@@ -8,6 +8,7 @@ class PackageFault(StrEnum):
     """What can be wrong with a package; the value is its stable code."""
 
     NOT_AN_ARCHIVE = "not_an_archive"
+    OTHER_ARCHIVE = "other_archive"
     DAMAGED = "damaged"
     ENCRYPTED = "encrypted"
     UNSUPPORTED_COMPRESSION = "unsupported_compression"
@@ -28,6 +29,11 @@ _MESSAGES = {
     PackageFault.NOT_AN_ARCHIVE: (
         "The file is no zip archive. Send a .zip, a .skill or the SKILL.md itself.",
         "该文件不是 zip 压缩包。请上传 .zip、.skill 或 SKILL.md 文件本身。",
+    ),
+    PackageFault.OTHER_ARCHIVE: (
+        "The file is a {kind} archive, and skills are read from zip archives only. Unpack it and send its folder"
+        " as .zip, or the SKILL.md itself.",
+        "该文件是 {kind} 压缩包，而技能只能从 zip 压缩包读取。请解压后把文件夹打包为 .zip，或上传 SKILL.md 文件本身。",
     ),
     PackageFault.DAMAGED: ("The archive is damaged. Pack it again.", "压缩包已损坏，请重新打包。"),
     PackageFault.ENCRYPTED: (
@@ -108,11 +114,12 @@ class PackageRefused(Exception):
         self.problem = problem
 
 
-def package_problem(code: PackageFault, path: str | None = None, limit: int = 0) -> PackageProblem:
+def package_problem(code: PackageFault, path: str | None = None, limit: int = 0, *, kind: str = "") -> PackageProblem:
     """A problem with its messages; unprintable characters of the path become ``?``."""
     english, chinese = _MESSAGES[code]
     printable = None if path is None else _printable(path)
-    return PackageProblem(code, english.format(limit=limit), chinese.format(limit=limit), printable)
+    facts = {"limit": limit, "kind": kind}
+    return PackageProblem(code, english.format_map(facts), chinese.format_map(facts), printable)
 
 
 def _printable(path: str) -> str:

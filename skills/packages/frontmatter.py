@@ -175,6 +175,8 @@ def _added(fields: Fields, frontmatter: Frontmatter) -> list[str]:
 
 
 def _fails(entry: YamlField, fields: Fields) -> bool:
+    if entry.value.unquoted:
+        return True
     if entry.key == "metadata":
         old = {pair.key: pair.value.text.strip() for pair in entry.value.entries}
         is_plain = all(pair.value.is_text for pair in entry.value.entries)

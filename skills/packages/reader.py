@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from skills.packages.archives import is_archive, read_archive
+from skills.packages.archives import is_archive, other_archive_kind, read_archive
 from skills.packages.errors import PackageFault, PackageProblem, package_problem
 from skills.packages.file_rules import (
     CODEX_FILE,
@@ -64,6 +64,8 @@ def read_package(content: bytes, filename: str, limits: PackageLimits = DEFAULT_
     The bytes decide: they are a zip archive, else the text of one SKILL.md; the filename only serves error messages. A
     folder with a SKILL.md is a skill, and a file belongs to the nearest such folder above it.
     """
+    if kind := other_archive_kind(content):
+        return PackageReading(problems=(package_problem(PackageFault.OTHER_ARCHIVE, filename, kind=kind),))
     if not is_archive(content):
         if filename.lower().endswith(_ARCHIVE_SUFFIXES):
             return PackageReading(problems=(package_problem(PackageFault.NOT_AN_ARCHIVE, filename),))

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import yaml
 
 from skills.diagnostics import Finding
-from skills.parser import yaml_reader
+from skills.parser import unquoted_fields, yaml_reader
 from skills.parser.source import SkillSource
 from skills.parser.yaml_reader import YamlField, YamlValue
 
@@ -22,7 +21,7 @@ _FIELD = re.compile(r"[ \t]|#[^ #]?.*:|[\w-]+[ \t]*:|- |$")
 
 @dataclass(frozen=True)
 class Frontmatter:
-    """The YAML at the head of a file, up to the last line taken for YAML; no entries if it is unreadable."""
+    """The YAML at the head of a file, up to the last line taken for YAML; with the readable entries if not all are."""
 
     start_line: int
     end_line: int
@@ -39,7 +38,10 @@ class Frontmatter:
 
 
 def read(source: SkillSource, findings: list[Finding]) -> Frontmatter | None:
-    """The frontmatter of a file, perhaps behind blank lines; notes SK010, SK011, SK012, SK016 and SK017."""
+    """The frontmatter of a file, perhaps behind blank lines; notes SK010 to SK012 and SK016 to SK018.
+
+    What YAML refuses is read field by field, so that one unreadable field takes no other with it.
+    """
     start = next((at for at, line in enumerate(source.lines, start=1) if line.strip()), 0)
     if not start or not _FENCE.match(source.line(start)):
         return None
@@ -54,8 +56,8 @@ def read(source: SkillSource, findings: list[Finding]) -> Frontmatter | None:
         facts = {"size": size, "limit": LARGEST}
         findings.append(Finding("SK017", start, end_line=end, facts=facts, variant="size"))
         return Frontmatter(start, end, closed, readable=False)
-    entries = _entries(source, start, last, findings)
-    return Frontmatter(start, end, closed, entries or (), readable=entries is not None)
+    entries, readable = _entries(source, start, last, findings)
+    return Frontmatter(start, end, closed, entries, readable)
 
 
 def _closing_line(source: SkillSource, start: int) -> int:
@@ -76,30 +78,28 @@ def _last_field_line(source: SkillSource, start: int) -> int:
     return last
 
 
-def _entries(source: SkillSource, start: int, last: int, findings: list[Finding]) -> tuple[YamlField, ...] | None:
+def _entries(source: SkillSource, start: int, last: int, findings: list[Finding]) -> tuple[tuple[YamlField, ...], bool]:
+    """The readable entries, and whether these are all."""
     text = "\n".join([*source.lines[start:last], ""])
+    notes: list[Finding] = []
     try:
-        value = yaml_reader.read(text, first_line=start + 1, findings=findings)
+        value = yaml_reader.read(text, first_line=start + 1, findings=notes)
     except yaml_reader.YamlRefused as refused:
-        findings.append(refused.finding)
-        return None
+        problem = refused.finding
     except yaml.YAMLError as error:
-        findings.append(_yaml_error(error, start, last))
-        return None
-    if value is None:
-        return ()
-    if value.kind != "map":
-        findings.append(Finding("SK012", value.line, value.column, value.end_line))
-        return None
-    return value.entries
-
-
-def _yaml_error(error: yaml.YAMLError, start: int, last: int) -> Finding:
-    mark: Any = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not readable"
-    line, column = (mark.line, mark.column) if mark else (0, 0)
-    place = min(start + 1 + line, max(last, start))
-    return Finding("SK011", place, column + 1, facts={"problem": problem})
+        problem = unquoted_fields.yaml_error(error, start + 1, last)
+    else:
+        findings += notes
+        if value is None:
+            return (), True
+        if value.kind == "map":
+            return unquoted_fields.with_texts(source, value.entries, findings), True
+        problem = Finding("SK012", value.line, value.column, value.end_line)
+    fields = unquoted_fields.read_fields(source, start + 1, last, findings)
+    if fields is None:
+        findings.append(problem)
+        return (), False
+    return fields.entries, fields.complete
 
 
 def flow_values(entries: tuple[YamlField, ...]) -> Iterator[tuple[str, YamlValue]]:

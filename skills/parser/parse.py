@@ -19,7 +19,7 @@ from skills.parser.text_blocks import read_texts, section_text, tokens_in
 from skills.schema import ParsedSkill, SkillFormat
 from skills.slugs import slugify
 
-PARSER_VERSION = 3
+PARSER_VERSION = 4
 """Goes up when the same bytes are read otherwise than before."""
 
 

@@ -7,6 +7,7 @@ from skills.parser.frontmatter import Frontmatter
 from skills.parser.outline import BodyOutline, DraftSection
 from skills.parser.source import SkillSource
 from skills.parser.text_blocks import read_texts, says_nothing, section_text
+from skills.parser.yaml_reader import YamlField, YamlValue
 
 _CODE = re.compile(r"`([^`\n]{1,200})`")
 _WORD = re.compile(r"[^,，、]+")
@@ -17,16 +18,33 @@ def read(
     frontmatter: Frontmatter | None, sections: Sequence[DraftSection], source: SkillSource, body: BodyOutline
 ) -> tuple[str, ...] | None:
     """The allowed tools as named; ``None`` where none are declared, empty where none are allowed."""
-    entry = frontmatter.entry("allowed-tools") if frontmatter else None
+    entry = declared_field(frontmatter)
     if entry is not None:
-        value = entry.value
-        written = [item.text for item in value.items] if value.kind == "list" else [value.text]
-        return tuple(dict.fromkeys(name for text in written for name in split(text)))
+        return tuple(dict.fromkeys(names_in(entry.value)))
     written_sections = [section for section in sections if section_text(section, source)]
     if not written_sections:
         return None
     texts = read_texts(written_sections, source, body)
-    return tuple(dict.fromkeys(name for text in texts for name, _ in tools_named_in(text)))
+    names = (name for text in texts for name, _ in tools_named_in(text))
+    return tuple(dict.fromkeys(name for name in names if not says_nothing(name)))
+
+
+def declared_field(frontmatter: Frontmatter | None) -> YamlField | None:
+    """The field ``allowed-tools``, unless it is blank: who leaves it blank restricts nothing."""
+    entry = frontmatter.entry("allowed-tools") if frontmatter else None
+    return None if entry is None or _is_blank(entry.value) else entry
+
+
+def _is_blank(value: YamlValue) -> bool:
+    if value.kind == "list":
+        return bool(value.items) and all(map(_is_blank, value.items))
+    return value.kind == "scalar" and (value.scalar is None or not value.text.strip())
+
+
+def names_in(value: YamlValue) -> Iterator[str]:
+    """The tools that a field's value names, in any notation; none for ``none``."""
+    texts = [item.text for item in value.items] if value.kind == "list" else [value.text]
+    yield from (name for text in texts for name in split(text) if not says_nothing(name))
 
 
 def split(text: str) -> Iterator[str]:
@@ -46,6 +64,11 @@ def split(text: str) -> Iterator[str]:
 def base_name(tool: str) -> str:
     """A tool's name without its argument pattern: ``Bash`` of ``Bash(git:*)``."""
     return tool.partition("(")[0].strip()
+
+
+def is_enforceable(tool: str) -> bool:
+    """Whether an entry of allowed tools names tools, not arguments, as ``Tool(x:*)`` does."""
+    return "(" not in tool and "*" not in tool.removesuffix("*")
 
 
 class AllowedTools:

@@ -32,7 +32,7 @@ class YamlValue:
     """A value with its place, counted from 1, up to the column behind its last character.
 
     ``text`` is a scalar without quotes and folding, ``scalar`` as YAML reads it; ``flow``: written as ``[…]`` or
-    ``{…}``.
+    ``{…}``; ``unquoted``: a text that YAML reads only in quotes.
     """
 
     kind: Literal["scalar", "list", "map"]
@@ -45,6 +45,7 @@ class YamlValue:
     items: tuple["YamlValue", ...] = ()
     entries: tuple["YamlField", ...] = ()
     flow: bool = False
+    unquoted: bool = False
 
     @property
     def is_text(self) -> bool:

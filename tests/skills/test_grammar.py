@@ -267,8 +267,9 @@ def test_text_between_numbered_items_belongs_to_the_item_before():
         ("allowed-tools: Read, Write", ("Read", "Write")),
         ("allowed-tools: [Read, 'Bash(a b)']", ("Read", "Bash(a b)")),
         ("allowed-tools:\n  - Read\n  - Write", ("Read", "Write")),
-        ("allowed-tools:", ()),
-        ('allowed-tools: ""', ()),
+        ("allowed-tools:", None),
+        ('allowed-tools: ""', None),
+        ("allowed-tools: none", ()),
         ("license: MIT", None),
     ],
 )

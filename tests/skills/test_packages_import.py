@@ -3,6 +3,7 @@
 import hashlib
 import random
 import struct
+import tarfile
 from io import BytesIO
 from zipfile import ZIP_LZMA, ZIP_STORED, ZipFile
 
@@ -310,3 +311,65 @@ def test_every_problem_is_told_in_both_languages(code: PackageFault):
     assert found.message.isascii()
     assert not found.message_zh.isascii()
     assert "{" not in found.message + found.message_zh
+
+
+def test_an_archive_with_backslashes_is_read_as_folders():
+    archive = pack(
+        ("notes\\", b""),
+        ("notes\\SKILL.md", NATIVE),
+        ("notes\\references\\style.md", b"short\n"),
+        ("__MACOSX\\x", b""),
+        ("mixed/a\\SKILL.md", NATIVE),
+    )
+    mixed, notes = read_package(archive, "a.zip").skills
+    assert (notes.folder, notes.files) == ("notes", (SkillFile("references/style.md", b"short\n"),))
+    assert mixed.folder == "mixed/a"
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("notes\\..\\..\\x", PackageFault.UNSAFE_NAME),
+        ("\\\\server\\x", PackageFault.UNSAFE_NAME),
+        ("C:\\x", PackageFault.UNSAFE_NAME),
+        ("a\\SKILL.md", PackageFault.DUPLICATE_NAME),
+    ],
+)
+def test_backslashes_hide_no_name(name: str, fault: PackageFault):
+    assert _refused(read_package(pack(("a/SKILL.md", NATIVE), (name, b"x")), "a.zip")) == [fault]
+
+
+def _tar(mode: str) -> bytes:
+    target = BytesIO()
+    with tarfile.open(fileobj=target, mode=mode) as archive:
+        entry = tarfile.TarInfo("a/SKILL.md")
+        entry.size = len(NATIVE)
+        archive.addfile(entry, BytesIO(NATIVE))
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "filename", "kind"),
+    [
+        (_tar("w:gz"), "notes.tar.gz", "gzip"),
+        (_tar("w:gz"), "notes.tgz", "gzip"),
+        (_tar("w:gz"), "notes.zip", "gzip"),
+        (_tar("w:bz2"), "notes.tar.bz2", "bzip2"),
+        (_tar("w:xz"), "notes.tar.xz", "xz"),
+        (_tar("w"), "notes.tar", "tar"),
+        (b"7z\xbc\xaf\x27\x1c\0\4", "notes.7z", "7z"),
+        (b"Rar!\x1a\x07\x01\0", "notes.rar", "rar"),
+        (b"\x28\xb5\x2f\xfd\0", "notes.tar.zst", "zstd"),
+    ],
+)
+def test_an_archive_of_another_kind_is_called_what_it_is(content: bytes, filename: str, kind: str):
+    (problem,) = read_package(content, filename).problems
+    assert (problem.code, problem.path) == (PackageFault.OTHER_ARCHIVE, filename)
+    assert f" {kind} " in problem.message
+    assert f" {kind} " in problem.message_zh
+    assert ".zip" in problem.message
+
+
+@pytest.mark.parametrize("text", [b"7z is a program", b"Rar! it said", b"BZh", "\u00fd7zXZ".encode()])
+def test_a_text_is_no_archive_whatever_it_begins_with(text: bytes):
+    assert read_package(text, "x.md").problems == ()

@@ -53,7 +53,7 @@ _VALUES = (
 )
 _GOOD = (("name", "notes"), ("description", "Writes notes."))
 _PAIRS = st.tuples(st.sampled_from(_FIELDS), st.sampled_from(_VALUES))
-_FILES = st.tuples(st.sampled_from([(), _GOOD[:1], _GOOD]), st.lists(_PAIRS, max_size=4)).map(
+FILES = st.tuples(st.sampled_from([(), _GOOD[:1], _GOOD]), st.lists(_PAIRS, max_size=4)).map(
     lambda parts: _frontmatter([*parts[0], *parts[1]])
 )
 
@@ -80,7 +80,7 @@ def test_what_is_called_portable_passes_the_reference_validator(case: Case):
         assert refusals(case.content, folder) == []
 
 
-@given(_FILES, st.sampled_from(["notes", "1"]))
+@given(FILES, st.sampled_from(["notes", "1"]))
 @example('---\nname: notes\ndescription: "a\\x41"\n---\n', "notes")
 @example("---\nname: notes\ndescription: a\nmetadata:\n    a: b\n---\n", "notes")
 def test_any_frontmatter_that_is_called_portable_passes_the_reference_validator(content: str, folder: str):
@@ -89,7 +89,7 @@ def test_any_frontmatter_that_is_called_portable_passes_the_reference_validator(
         assert refusals(content.encode(), folder) == []
 
 
-@given(_FILES)
+@given(FILES)
 def test_what_the_reference_validator_refuses_is_told_with_a_code(content: str):
     if refusals(content.encode(), "notes"):
         codes = {diagnostic.code for diagnostic in lint(content.encode(), LintContext(folder="notes")).diagnostics}

@@ -139,7 +139,10 @@ def _finding(diagnostic: Diagnostic) -> JsonObject:
 
 
 def _weight(diagnostic: Diagnostic) -> Message:
-    return messages.NOT_PORTABLE if _is_standards(diagnostic) else messages.SEVERITIES[diagnostic.severity]
+    from skills.diagnostics import RULES  # noqa: PLC0415
+
+    refused = RULES[diagnostic.code].blocks_portability()
+    return messages.NOT_PORTABLE if refused else messages.SEVERITIES[diagnostic.severity]
 
 
 def _is_standards(diagnostic: Diagnostic) -> bool:

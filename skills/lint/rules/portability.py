@@ -12,7 +12,7 @@ from skills.parser.tools import split
 from skills.parser.yaml_reader import YamlField, YamlValue
 from skills.parser.yaml_writer import field, quoted
 from skills.schema import TextEdit
-from skills.slugs import RESERVED_WORDS, is_placeholder, is_slug, slugify
+from skills.slugs import LONGEST_SLUG, RESERVED_WORDS, is_placeholder, is_slug, slugify
 
 FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 """The fields of the standard, in the order in which they are written."""
@@ -93,8 +93,10 @@ def _uncut(draft: SkillDraft, line: int) -> tuple[TextEdit, ...]:
 
 
 def _has_unreadable(draft: SkillDraft, frontmatter: Frontmatter) -> bool:
-    """Whether readers disagree about the mapping: a repeated or non-text key, or a tab between tokens."""
+    """Whether readers disagree about the mapping: a repeated or non-text key, an unquoted text, a tab between tokens."""
     if any(finding.code == "SK016" for finding in draft.findings):
+        return True
+    if not frontmatter.readable or any(entry.value.unquoted for entry in frontmatter.entries):
         return True
     nested = (entry for parent in frontmatter.entries for entry in parent.value.entries)
     lines = draft.source.lines[frontmatter.start_line : frontmatter.end_line]
@@ -149,7 +151,7 @@ def _name(draft: SkillDraft, frontmatter: Frontmatter, folder: str | None) -> It
         yield from _no_name(draft, "")
         return
     place = (entry.value.line, entry.value.column)
-    if not is_slug(name):
+    if not _is_standard_name(name):
         slug = slugify(name)
         facts = {"name": name, "slug": slug}
         edits = _renamed(draft, entry, slug)
@@ -162,6 +164,13 @@ def _name(draft: SkillDraft, frontmatter: Frontmatter, folder: str | None) -> It
     for word in RESERVED_WORDS:
         if word in name.lower():
             yield Finding("AS011", *place, facts={"name": name, "word": word})
+
+
+def _is_standard_name(name: str) -> bool:
+    """Whether the standard takes a name: lower-case letters and digits of any script, single hyphens inside."""
+    signs = all(sign.isalnum() or sign == "-" for sign in name)
+    hyphens = name.startswith("-") or name.endswith("-") or "--" in name
+    return len(name) <= LONGEST_SLUG and signs and not hyphens and name == name.lower()
 
 
 def _renamed(draft: SkillDraft, entry: YamlField, name: str) -> tuple[TextEdit, ...]:

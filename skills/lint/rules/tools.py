@@ -1,4 +1,4 @@
-"""SK043, SK044: whether tools are registered and allowed."""
+"""SK043, SK044, SK047: whether tools are registered and allowed, and any is left."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from skills.lint.context import LintContext
 from skills.parser.draft import SkillDraft
 from skills.parser.fuzzy import Vocabulary
 from skills.parser.steps import outside_fences, tools_in
-from skills.parser.tools import AllowedTools, base_name, tools_named_in
+from skills.parser.tools import AllowedTools, base_name, declared_field, is_enforceable, tools_named_in
 from skills.schema import Step
 
 _Place = tuple[int, int]
@@ -19,11 +19,21 @@ _MARKERS = "-*+ \t.)0123456789"
 
 
 def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
-    """Unregistered tools, and steps that use tools that the skill does not allow."""
+    """Unregistered tools, steps that use tools that the skill does not allow, and skills that allow none."""
     if context.known_tools is not None:
         yield from _unregistered(draft, context.known_tools)
     if draft.model.tools is not None:
+        yield from _none_left(draft, draft.model.tools)
         yield from _not_allowed(draft, AllowedTools(draft.model.tools))
+
+
+def _none_left(draft: SkillDraft, tools: Sequence[str]) -> Iterator[Finding]:
+    if any(map(is_enforceable, tools)):
+        return
+    entry = declared_field(draft.frontmatter)
+    section = next(iter(draft.of("tools")), None)
+    line = entry.line if entry else section.section.start_line if section else 1
+    yield Finding("SK047", line, facts={"tools": ", ".join(tools)}, variant="patterns" if tools else "")
 
 
 def _unregistered(draft: SkillDraft, known_tools: Collection[str]) -> Iterator[Finding]:
@@ -67,8 +77,7 @@ def _with_places(tools: Sequence[str], places: Iterable[tuple[str, _Place]], lin
 
 
 def _declared(draft: SkillDraft) -> Iterator[tuple[str, _Place]]:
-    entry = draft.frontmatter.entry("allowed-tools") if draft.frontmatter else None
-    if entry:
+    if entry := declared_field(draft.frontmatter):
         value = entry.value
         for number in range(value.line, value.end_line + 1):
             begin = value.column - 1 if number == value.line else 0
