@@ -14,6 +14,7 @@ from agents.mcp.tools import PREFIX, McpTool, callable_name
 from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.db.database import Database
+from core.errors.server import McpRefused
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
 
 FAMILY = "mcp"
@@ -115,7 +116,7 @@ class _Reach:
             try:
                 result = await self.service.call(row, tool.name, arguments)
             except McpRefusal as refusal:
-                return f"The server refused the call: {refusal.text}"
+                raise McpRefused(reason=refusal.text) from refusal
             return result.text
 
         return invoke

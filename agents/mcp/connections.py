@@ -17,7 +17,7 @@ from agents.mcp import tools as mcp_tools
 from agents.mcp.config import McpLimits
 from agents.mcp.errors import McpFault
 from agents.mcp.models import McpConnection, McpStatus, McpToolList
-from agents.mcp.tools import McpTool
+from agents.mcp.tools import McpTool, ToolListing
 from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.locks import lock_owner
 from core.auth.permissions import Permission
@@ -76,10 +76,8 @@ async def read_lists(
     return {key: tools or () for key, tools in tools_by_id.items()}
 
 
-async def fit_quota(
-    session: AsyncSession, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
-) -> tuple[McpTool, ...]:
-    """The first tools of a server that fit the owner's quota over all servers; needs the owner's lock."""
+async def fit_quota(session: AsyncSession, row: McpConnection, listing: ToolListing, limits: McpLimits) -> ToolListing:
+    """The listing with the first tools of a server that fit the owner's quota over all servers; needs the owner's lock."""
     query = (
         select(func.sum(McpConnection.tool_count), func.sum(func.length(_STORED)))
         .select_from(McpToolList)
@@ -87,15 +85,14 @@ async def fit_quota(
         .where(McpConnection.owner_id == row.owner_id, McpConnection.id != row.id)
     )
     count, characters = (await session.exec(query)).one()
-    tools = tools[: max(0, limits.owner_tools - (count or 0))]
     room = limits.owner_characters - (characters or 0)
-    fitting: list[McpTool] = []
-    for tool in tools:
+    fitting = 0
+    for tool in listing.tools[: max(0, limits.owner_tools - (count or 0))]:
         room -= len(json.dumps(mcp_tools.to_json([tool])))
         if room < 0:
             break
-        fitting.append(tool)
-    return tuple(fitting)
+        fitting += 1
+    return listing.cut(fitting, "your connections have too many tools already", "您的连接中的工具已过多")
 
 
 @dataclass(frozen=True)
@@ -163,7 +160,7 @@ async def update(
     if (row.type, row.url) != (fields.type, fields.url):
         mine = col(McpToolList.connection_id) == row.id
         await work.session.exec(delete_rows(McpToolList).where(mine))
-        row.tool_count = 0
+        row.tool_count, row.left_out = 0, []
     _assign(row, fields)
     row.version += 1
     row.status, row.fault, row.checked_at = McpStatus.UNKNOWN.value, None, None
@@ -249,17 +246,21 @@ async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
     audit(work.session, AuditAction.MCP_CONNECTION_DELETED, _target(connection_id))
 
 
-async def record_tools(
-    work: UnitOfWork, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
-) -> tuple[McpTool, ...]:
-    """Store a server's tool list, unless the connection was changed meanwhile; returns the tools within the quota."""
+async def record_tools(work: UnitOfWork, row: McpConnection, listing: ToolListing, limits: McpLimits) -> ToolListing:
+    """Store what a server lists, unless the connection was changed meanwhile; returns it cut to the quota."""
     # Two servers at once must not both find room for their lists.
     await lock_owner(work.session, row.owner_id)
-    fitting = await fit_quota(work.session, row, tools, limits)
-    values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(fitting)}
+    fitting = await fit_quota(work.session, row, listing, limits)
+    left_out = mcp_tools.left_out_to_json(fitting.left_out)
+    values = {
+        "status": McpStatus.CONNECTED.value,
+        "fault": None,
+        "tool_count": len(fitting.tools),
+        "left_out": left_out,
+    }
     if await _record(work, row, values):
         stored = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
-        stored.tools, stored.listed_at = mcp_tools.to_json(fitting), utc_now()
+        stored.tools, stored.listed_at = mcp_tools.to_json(fitting.tools), utc_now()
         work.session.add(stored)
     return fitting
 

@@ -1,9 +1,10 @@
 """Faults of MCP servers, in our own words."""
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from agents.mcp.tools import LeftOutTool
 from core.errors.base import AgentexError
 from core.errors.server import McpResultTooLarge, McpUnavailable
 
@@ -17,6 +18,7 @@ class McpFault(StrEnum):
     UNAUTHORISED = "it does not accept the credentials"
     REFUSED = "it refused the request"
     REDIRECTED = "it redirects to another address, which is not followed"
+    SESSION_LOST = "it does not know the session that it has just opened"
     NOT_MCP = "it does not speak the protocol"
     BROKE_OFF = "the connection broke off"
     TOO_LARGE = "its answer is too large"
@@ -31,6 +33,7 @@ _ZH = {
     McpFault.UNAUTHORISED: "不接受凭据",
     McpFault.REFUSED: "拒绝了请求",
     McpFault.REDIRECTED: "重定向到其他地址，未跟随",
+    McpFault.SESSION_LOST: "不认识它刚刚建立的会话",
     McpFault.NOT_MCP: "不符合 MCP 协议",
     McpFault.BROKE_OFF: "连接中断",
     McpFault.TOO_LARGE: "响应过大",
@@ -48,9 +51,18 @@ def mcp_error(fault: McpFault) -> AgentexError:
 
 @dataclass(slots=True)
 class FaultNote:
-    """Fault that a transport observed, for the code that made the request."""
+    """What a transport observed of a request, for the code that made it.
+
+    Attributes:
+        status: of the HTTP response; None for other transports.
+        has_session: whether the request named a session that the server had given.
+        left_out: tools of a list that can't be read.
+    """
 
     fault: McpFault | None = None
+    status: int | None = None
+    has_session: bool = False
+    left_out: list[LeftOutTool] = field(default_factory=list[LeftOutTool])
 
 
 _current: ContextVar[FaultNote | None] = ContextVar("mcp_note", default=None)
@@ -63,11 +75,14 @@ def collect_faults() -> FaultNote:
     return note
 
 
+def current_note() -> FaultNote:
+    """The note of the request in whose context this runs; one that nobody reads where there is none."""
+    return _current.get() or FaultNote()
+
+
 def report_fault(fault: McpFault) -> None:
     """Note a fault for the request in whose context this runs."""
-    note = _current.get()
-    if note is not None:
-        note.fault = fault
+    current_note().fault = fault
 
 
 class McpRefusal(Exception):
@@ -76,3 +91,14 @@ class McpRefusal(Exception):
     def __init__(self, text: str) -> None:
         super().__init__("the server answered with an error")
         self.text = text
+
+
+class McpSessionLost(Exception):
+    """The server does not know the session any more, and can't have carried out the request.
+
+    ``failure`` is the error if it does not know the next one either.
+    """
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__("the server does not know the session")
+        self.failure = failure

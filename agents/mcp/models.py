@@ -25,8 +25,9 @@ class McpStatus(StrEnum):
 class McpConnection(Table, table=True):
     """A person's connection to an MCP server, visible to its owner only.
 
-    ``sealed_token`` needs the installation's secret key. ``fault`` names the last contact's fault. ``version`` counts
-    changes by the owner, so that results of an earlier address are not stored for the current one.
+    ``sealed_token`` needs the installation's secret key. ``fault`` names the last contact's fault. ``left_out`` are the
+    tools that the server listed last and agents don't get, each with its reason. ``version`` counts changes by the
+    owner, so that results of an earlier address are not stored for the current one.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -42,6 +43,7 @@ class McpConnection(Table, table=True):
     status: str = Field(default=McpStatus.UNKNOWN.value, max_length=20)
     fault: str | None = Field(default=None, max_length=40)
     tool_count: int = 0
+    left_out: list[JsonValue] = Field(default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"})
     checked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from agents.mcp.config import McpLimits, McpTarget
-from agents.mcp.errors import McpFault, mcp_error
-from agents.mcp.tools import McpTool
+from agents.mcp.errors import McpFault, McpSessionLost, mcp_error
+from agents.mcp.tools import McpTool, ToolListing
 from core.errors.base import AgentexError
 from core.outbound.guard import OutboundGuard
 
@@ -23,7 +23,7 @@ class _PoolEntry:
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     session: "McpSession | None" = None
-    tools: tuple[McpTool, ...] = ()
+    listing: ToolListing = field(default_factory=ToolListing)
     failures: int = 0
     open_again: float = 0
     used: float = 0
@@ -34,8 +34,12 @@ class PooledSession:
     """A usable session with the tools listed when it was opened."""
 
     session: "McpSession"
-    tools: tuple[McpTool, ...]
+    listing: ToolListing
     is_new: bool
+
+    @property
+    def tools(self) -> tuple[McpTool, ...]:
+        return self.listing.tools
 
 
 class McpPool:
@@ -56,7 +60,7 @@ class McpPool:
         async with entry.lock:
             present = entry.session
             if present is not None and present.is_usable and present.target == target:
-                return PooledSession(present, entry.tools, is_new=False)
+                return PooledSession(present, entry.listing, is_new=False)
             if present is not None:
                 entry.session = None
                 present.retire()
@@ -68,26 +72,32 @@ class McpPool:
                 self.record_failure(target)
                 raise
 
-    async def list_tools_once(self, target: McpTarget) -> tuple[McpTool, ...]:
+    async def list_tools_once(self, target: McpTarget) -> ToolListing:
+        """The tools as a new session lists them; the pooled one is retired, so that the next call has a new one too."""
         if self._is_closed:
             raise mcp_error(McpFault.CLOSED)
-        session, tools = await self._begin(target)
+        session, listing = await self._begin(target)
         session.retire()
+        entry = self._entries.get(target.connection_id)
+        if entry is not None and entry.session is not None:
+            entry.session.retire()
         self.record_success(target)
-        return tools
+        return listing
 
     async def _open(self, entry: _PoolEntry, target: McpTarget) -> PooledSession:
-        entry.session, entry.tools = await self._begin(target)
+        entry.session, entry.listing = await self._begin(target)
         self.record_success(target)
-        return PooledSession(entry.session, entry.tools, is_new=True)
+        return PooledSession(entry.session, entry.listing, is_new=True)
 
-    async def _begin(self, target: McpTarget) -> "tuple[McpSession, tuple[McpTool, ...]]":
+    async def _begin(self, target: McpTarget) -> "tuple[McpSession, ToolListing]":
         # The protocol takes half a second to load: with the first session, and not on the event loop.
         sessions = await asyncio.to_thread(import_module, "agents.mcp.session")
         session: McpSession = sessions.McpSession(target, self._guard, self._limits)
         try:
             await session.wait_opened()
-            return session, tuple(await session.list_tools())
+            return session, await session.list_tools()
+        except McpSessionLost as lost:
+            raise mcp_error(McpFault.SESSION_LOST) from lost
         except BaseException:
             session.retire()
             raise

@@ -1,9 +1,8 @@
 """Contact with MCP servers: probing, tool lists and calls."""
 
 import asyncio
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -12,10 +11,11 @@ from pydantic import JsonValue
 from agents.mcp import connections
 from agents.mcp.config import McpLimits, McpTarget, McpType
 from agents.mcp.connections import ConnectionRow, ToolListCache
-from agents.mcp.errors import McpFault, McpRefusal
+from agents.mcp.errors import McpFault, McpRefusal, McpSessionLost
 from agents.mcp.models import McpConnection, McpStatus
 from agents.mcp.pool import McpPool
-from agents.mcp.tools import McpTool
+from agents.mcp.results import McpResult, read_call_result
+from agents.mcp.tools import McpTool, ToolListing
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
@@ -28,53 +28,26 @@ from core.security.vault import Vault
 if TYPE_CHECKING:
     import mcp_types
 
+    from agents.mcp.session import McpSession
+
 log = get_logger(__name__)
 
-_ERROR = "The tool reported an error: "
-
-_FIELDS = {"content", "structured_content", "is_error"}
 PURPOSE = "MCP tokens"
 _MILLISECONDS = 1000
 FIRST_LOOK_SECONDS = 2
 """How long a run waits for a server that was never seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class McpResult:
-    """Result of a call as in the protocol, and as text for a model, which only names images and sounds."""
-
-    value: dict[str, JsonValue]
-    text: str
-
-
-def read_result(result: "mcp_types.CallToolResult") -> McpResult:
-    """Convert a result of the protocol."""
-    value: dict[str, JsonValue] = result.model_dump(mode="json", by_alias=True, exclude_none=True, include=_FIELDS)
-    parts = [part for part in map(_text_of, result.content) if part]
-    if not parts and result.structured_content is not None:
-        parts = [json.dumps(result.structured_content, ensure_ascii=False)]
-    text = "\n".join(parts)
-    return McpResult(value, f"{_ERROR}{text or 'it did not say which'}" if result.is_error else text)
-
-
-def _text_of(block: "mcp_types.ContentBlock") -> str:
-    if block.type == "text":
-        return block.text
-    if block.type == "resource":
-        inner = block.resource
-        text: str | None = getattr(inner, "text", None)
-        return text or f"(a file of type {inner.mime_type or 'unknown'}, not shown)"
-    if block.type == "resource_link":
-        return f"({block.name}: {block.uri})"
-    return f"({block.type} of type {block.mime_type}, not shown)"
-
-
 @dataclass(frozen=True)
 class ProbeResult:
     """Outcome of a contact; ``failure`` is None on success."""
 
-    tools: tuple[McpTool, ...]
+    listing: ToolListing = field(default_factory=ToolListing)
     failure: AgentexError | None = None
+
+    @property
+    def tools(self) -> tuple[McpTool, ...]:
+        return self.listing.tools
 
 
 class McpService:
@@ -93,8 +66,9 @@ class McpService:
 
     @property
     def call_seconds(self) -> float:
+        """How long a call may take, with what opens a session for it and for its repetition."""
         limits = self._limits
-        return limits.connect_seconds + limits.list_seconds + limits.call_seconds
+        return 2 * (limits.connect_seconds + limits.list_seconds + limits.call_seconds)
 
     async def refresh(self, row: McpConnection, *, insists: bool = True) -> ProbeResult:
         return await self._record(row, await self._look(row, insists=insists))
@@ -104,20 +78,25 @@ class McpService:
         try:
             outcome = ProbeResult(await self._pool.list_tools_once(self._target(row)))
         except AgentexError as failure:
-            outcome = ProbeResult((), failure)
+            outcome = ProbeResult(failure=failure)
         return await self._record(row, outcome)
 
     async def _look(self, row: McpConnection, *, insists: bool) -> ProbeResult:
         target = self._target(row)
         try:
             opened = await self._pool.session(target, insists=insists)
-            if opened.is_new:
-                return ProbeResult(opened.tools)
-            tools = tuple(await opened.session.list_tools())
+            listing = opened.listing if opened.is_new else await self._list_again(opened.session, target, insists)
         except AgentexError as failure:
-            return ProbeResult((), failure)
+            return ProbeResult(failure=failure)
         self._pool.record_success(target)
-        return ProbeResult(tools)
+        return ProbeResult(listing)
+
+    async def _list_again(self, session: "McpSession", target: McpTarget, insists: bool) -> ToolListing:
+        try:
+            return await session.list_tools()
+        except McpSessionLost:
+            # A new session lists the tools as it opens.
+            return (await self._pool.session(target, insists=insists)).listing
 
     def refresh_soon(self, row: McpConnection) -> asyncio.Task[ProbeResult]:
         """Refresh in the background; one task at a time for each connection."""
@@ -145,28 +124,53 @@ class McpService:
         }
 
     async def call(self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]) -> McpResult:
-        """Call a tool, without retries: a failed call may have taken effect, except after ``McpRefusal``."""
+        """Call a tool once; a failed call may have taken effect, except after ``McpRefusal``.
+
+        One that a server refuses because it does not know the session any more has not: it is made in a new one.
+        """
         if not row.enabled:
             raise McpSwitchedOff
         target = self._target(row)
         try:
-            opened = await self._pool.session(target)
-        except AgentexError as failure:
-            await self._record(row, ProbeResult((), failure))
-            raise
-        if opened.is_new:
-            await self._record(row, ProbeResult(opened.tools))
-        try:
-            result = await opened.session.call(tool, arguments)
+            try:
+                result = await self._try_call(row, target, tool, arguments)
+            except McpSessionLost:
+                result = await self._repeat_call(row, target, tool, arguments)
         except McpRefusal:
             self._pool.record_success(target)
             raise
-        except AgentexError as failure:
-            self._pool.record_failure(target)
-            await self._record(row, ProbeResult((), failure))
-            raise
         self._pool.record_success(target)
-        return await asyncio.to_thread(read_result, result)
+        return await asyncio.to_thread(read_call_result, result)
+
+    async def _try_call(
+        self, row: McpConnection, target: McpTarget, tool: str, arguments: dict[str, JsonValue]
+    ) -> "mcp_types.CallToolResult":
+        try:
+            opened = await self._pool.session(target)
+        except AgentexError as failure:
+            await self._record(row, ProbeResult(failure=failure))
+            raise
+        if opened.is_new:
+            await self._record(row, ProbeResult(opened.listing))
+        try:
+            return await opened.session.call(tool, arguments)
+        except AgentexError as failure:
+            await self._record_failed_call(row, target, failure)
+            raise
+
+    async def _repeat_call(
+        self, row: McpConnection, target: McpTarget, tool: str, arguments: dict[str, JsonValue]
+    ) -> "mcp_types.CallToolResult":
+        try:
+            return await self._try_call(row, target, tool, arguments)
+        except McpSessionLost as lost:
+            if isinstance(lost.failure, AgentexError):
+                await self._record_failed_call(row, target, lost.failure)
+            raise lost.failure from lost
+
+    async def _record_failed_call(self, row: McpConnection, target: McpTarget, failure: AgentexError) -> None:
+        self._pool.record_failure(target)
+        await self._record(row, ProbeResult(failure=failure))
 
     async def discard(self, connection_id: str) -> None:
         await self._pool.discard(connection_id)
@@ -182,8 +186,8 @@ class McpService:
         """Store the outcome of a contact; its tools are cut to the owner's quota."""
         if outcome.failure is None:
             async with unit_of_work(self._database) as work:
-                tools = await connections.record_tools(work, row, outcome.tools, self._limits)
-            return ProbeResult(tools)
+                listing = await connections.record_tools(work, row, outcome.listing, self._limits)
+            return ProbeResult(listing)
         fault = McpFault[str(outcome.failure.details.get("fault", "too_large")).upper()]
         if fault not in (McpFault.PAUSED, McpFault.CLOSED):
             async with unit_of_work(self._database) as work:

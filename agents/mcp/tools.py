@@ -3,8 +3,8 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
@@ -36,17 +36,42 @@ class McpTool:
 
 
 _FIELDS = tuple(field.name for field in fields(McpTool))
+MOST_LEFT_OUT = 50
+"""How many left-out tools of one server are named."""
 
 
-def usable_tools(tools: "Iterable[mcp_types.Tool]", limits: McpLimits) -> list[McpTool]:
-    """A server's tools within the limits."""
+@dataclass(frozen=True, slots=True)
+class LeftOutTool:
+    """A tool that a server lists and agents don't get; a nameless one is called by its place in the list (``#3``)."""
+
+    name: str
+    reason: str
+    reason_zh: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolListing:
+    """A server's tools, and those that are left out, each with its reason."""
+
+    tools: tuple[McpTool, ...] = ()
+    left_out: tuple[LeftOutTool, ...] = ()
+
+    def cut(self, count: int, reason: str, reason_zh: str) -> "ToolListing":
+        """The listing with its first ``count`` tools, the others left out for this reason."""
+        beyond = (LeftOutTool(tool.name, reason, reason_zh) for tool in self.tools[count:])
+        return ToolListing(self.tools[:count], (*self.left_out, *beyond))
+
+
+def usable_tools(
+    tools: "Iterable[mcp_types.Tool]", limits: McpLimits, unreadable: Iterable[LeftOutTool] = ()
+) -> ToolListing:
+    """A server's tools within the limits; those beyond them follow the ``unreadable`` ones."""
     usable: dict[str, McpTool] = {}
+    left_out = list(unreadable)
     for tool in tools:
-        is_known = tool.name in usable or not 0 < len(tool.name) <= _LONGEST_TOOL
-        if is_known or len(json.dumps(tool.input_schema)) > limits.schema_characters:
+        if reason := _left_out_reason(tool, usable, limits):
+            left_out.append(LeftOutTool(tool.name, *reason))
             continue
-        if len(usable) == limits.tools:
-            break
         hints = tool.annotations
         reads = hints is not None and bool(hints.read_only_hint)
         usable[tool.name] = McpTool(
@@ -56,7 +81,27 @@ def usable_tools(tools: "Iterable[mcp_types.Tool]", limits: McpLimits) -> list[M
             is_read_only=reads,
             is_idempotent=reads or (hints is not None and bool(hints.idempotent_hint)),
         )
-    return list(usable.values())
+    return ToolListing(tuple(usable.values()), tuple(left_out))
+
+
+def _left_out_reason(
+    tool: "mcp_types.Tool", usable: Mapping[str, McpTool], limits: McpLimits
+) -> tuple[str, str] | None:
+    if not 0 < len(tool.name) <= _LONGEST_TOOL:
+        return f"its name is empty or longer than {_LONGEST_TOOL} characters", f"名称为空或超过 {_LONGEST_TOOL} 个字符"
+    if tool.name in usable:
+        return "another tool has its name", "与另一个工具同名"
+    most = limits.schema_characters
+    if len(json.dumps(tool.input_schema)) > most:
+        return f"its input schema is longer than {most} characters", f"输入模式超过 {most} 个字符"
+    if len(usable) == limits.tools:
+        return f"only the first {limits.tools} tools of a server are used", f"每个服务器只使用前 {limits.tools} 个工具"
+    return None
+
+
+def left_out_to_json(left_out: Sequence[LeftOutTool]) -> list[JsonValue]:
+    """The first of these for a JSON column, with names of a bounded length."""
+    return [{**asdict(tool), "name": tool.name[:_LONGEST_TOOL]} for tool in left_out[:MOST_LEFT_OUT]]
 
 
 def to_json(tools: Sequence[McpTool]) -> list[JsonValue]:

@@ -237,11 +237,17 @@ async def _tried(tool: Tool, work: Callable[[str], Awaitable[ResultT]], argument
     except TimeoutError:
         return ToolOutput(f"The tool {tool.name} took longer than {tool.timeout_seconds:g} s.", failure=AgentexError())
     except AgentexError as error:
-        return ToolOutput(f"The tool {tool.name} failed: {error.message}.", failure=error)
+        return ToolOutput(f"The tool {tool.name} failed: {_explained(error)}.", failure=error)
     # A tool's fault must not end the run: the model can react to it.
     except Exception as error:  # noqa: BLE001
         _log.error("tool.failed", tool=tool.name, error=type(error).__name__)
         return ToolOutput(f"The tool {tool.name} failed.", failure=AgentexError())
+
+
+def _explained(error: AgentexError) -> str:
+    """The message with its reason, which callers over HTTP get in the details."""
+    reason = error.details.get("reason")
+    return f"{error.message}: {reason.removesuffix('.')}" if isinstance(reason, str) and reason else error.message
 
 
 def current_call_id() -> str:

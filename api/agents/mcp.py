@@ -1,6 +1,7 @@
 """The caller's MCP connections and their tools (docs/reference/agentex-api.md, section 7)."""
 
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -14,7 +15,7 @@ from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, ConnectionWith
 from agents.mcp.errors import McpRefusal
 from agents.mcp.forms import LONGEST_TOKEN, ConnectionForm, create, update
 from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
-from agents.mcp.tools import McpTool, callable_name
+from agents.mcp.tools import McpTool, callable_name, left_out_to_json
 from agents.tools.json_schema import schema_fault
 from api.container import AgentServices
 from api.dependencies import Agents, CurrentDatabase, CurrentPrincipal, Reading, paging, requires
@@ -81,8 +82,19 @@ class McpConnectionChangeBody(RequestModel):
     enabled: bool | None = None
 
 
+class McpToolLeftOut(ResponseModel):
+    """A tool that the server lists and agents don't get; `#3` is the third of its list, which has no name."""
+
+    name: str
+    reason: str
+    reason_zh: str
+
+
 class McpConnectionAnswer(ResponseModel):
-    """A connection; its token is never shown. ``fault`` is why the last contact failed."""
+    """A connection; its token is never shown.
+
+    ``fault`` is why the last contact failed, ``left_out`` what the last list holds besides its tools.
+    """
 
     id: str
     name: str
@@ -94,6 +106,7 @@ class McpConnectionAnswer(ResponseModel):
     status: McpStatus
     fault: str | None
     tool_count: int
+    left_out: list[McpToolLeftOut]
     enabled: bool
     checked_at: datetime | None
     created_at: datetime
@@ -107,6 +120,7 @@ class McpTested(ResponseModel):
     latency: int
     message: str
     tool_count: int
+    left_out: list[McpToolLeftOut]
 
 
 class McpToolAnswer(ResponseModel):
@@ -126,6 +140,7 @@ class McpToolList(ResponseModel):
 
     items: list[McpToolAnswer]
     total: int
+    left_out: list[McpToolLeftOut]
     is_stale: bool
     listed_at: datetime | None
 
@@ -149,6 +164,10 @@ def _answer(row: McpConnection) -> McpConnectionAnswer:
     )
 
 
+def _left_out(tools: Sequence[JsonValue]) -> list[McpToolLeftOut]:
+    return [McpToolLeftOut.model_validate(tool) for tool in tools]
+
+
 def _tools(connection: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpToolList:
     items = [
         McpToolAnswer(
@@ -162,7 +181,10 @@ def _tools(connection: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_st
         )
         for tool in tools
     ]
-    return McpToolList(items=items, total=len(items), is_stale=is_stale, listed_at=connection.listed_at)
+    left_out = _left_out(connection.row.left_out)
+    return McpToolList(
+        items=items, total=len(items), left_out=left_out, is_stale=is_stale, listed_at=connection.listed_at
+    )
 
 
 @router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
@@ -234,9 +256,17 @@ async def test_mcp_connection(
     contact = await agents.mcp.probe(row)
     latency = round((time.monotonic() - start) * _MILLISECONDS)
     failure = contact.failure
-    reason = "Connection successful" if failure is None else _reason(failure.details)
-    tested = McpTested(success=failure is None, latency=latency, message=reason, tool_count=len(contact.tools))
-    return Envelope(data=tested)
+    left_out = _left_out(left_out_to_json(contact.listing.left_out))
+    message = _success(len(contact.listing.left_out)) if failure is None else _reason(failure.details)
+    return Envelope(
+        data=McpTested(
+            success=failure is None,
+            latency=latency,
+            message=message,
+            tool_count=len(contact.tools),
+            left_out=left_out,
+        )
+    )
 
 
 @router.get(
@@ -314,6 +344,13 @@ async def _usable_connection(
         )
     connections.require_use(principal, connection_id)
     return connection
+
+
+def _success(left_out: int) -> str:
+    if left_out == 0:
+        return "Connection successful"
+    verb = "tool is" if left_out == 1 else "tools are"
+    return f"Connection successful; {left_out} {verb} left out, see left_out"
 
 
 def _reason(details: dict[str, object]) -> str:

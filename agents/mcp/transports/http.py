@@ -1,14 +1,14 @@
-"""Streamable HTTP transport: guarded, without redirects and compression, and bounded."""
+"""Streamable HTTP transport: guarded, without compression and redirects but for a slash, and bounded."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx2
 from mcp.client._transport import TransportStreams
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
 from agents.mcp.config import McpLimits, McpTarget
-from agents.mcp.errors import McpFault, report_fault
+from agents.mcp.errors import McpFault, current_note, report_fault
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpx2Transport
@@ -16,6 +16,8 @@ from core.outbound.transports import GuardedHttpx2Transport
 _MEDIA_TYPES = ("application/json", "text/event-stream")
 _ERROR, _REDIRECT, _OK = 400, 300, 200
 _UNAUTHORISED = frozenset({401, 403})
+# Not 303, which says that the request was carried out.
+_MOVED = frozenset({301, 302, 307, 308})
 # Answered in place of the server where none of it may be read.
 _NOTHING = 502
 _NOT_OFFERED = 405
@@ -40,19 +42,22 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
     def __init__(self, inner: httpx2.AsyncBaseTransport, limits: McpLimits) -> None:
         self._inner = inner
         self._limits = limits
+        self._slash_target: bytes | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method == "GET":
             # The stream of what a server says unasked: nothing here needs it, and it has no end.
             return httpx2.Response(_NOT_OFFERED, request=request)
         try:
-            response = await self._inner.handle_async_request(request)
+            response = await self._send(request)
         except UrlNotAllowed:
             return _instead(request, McpFault.NOT_ALLOWED)
         except httpx2.TimeoutException:
             return _instead(request, McpFault.NO_ANSWER)
         except httpx2.TransportError:
             return _instead(request, McpFault.UNREACHABLE)
+        note = current_note()
+        note.status, note.has_session = response.status_code, MCP_SESSION_ID in request.headers
         fault = _fault_of(response)
         if fault is not None:
             await response.aclose()
@@ -64,8 +69,41 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
             response.stream = _SizeLimitedStream(stream, limit)
         return response
 
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        """The response; that of the same address with or without a slash, where the server redirects there."""
+        if self._slash_target is not None:
+            request.url = request.url.copy_with(raw_path=self._slash_target)
+        response = await self._inner.handle_async_request(request)
+        target = _slash_target(request.url, response)
+        if target is None or self._slash_target is not None:
+            return response
+        await response.aclose()
+        # The later requests of a session all go to the same address.
+        self._slash_target = target
+        request.url = request.url.copy_with(raw_path=target)
+        return await self._inner.handle_async_request(request)
+
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _slash_target(url: httpx2.URL, response: httpx2.Response) -> bytes | None:
+    """Path and query to which a redirect leads that only adds or takes away the slash at the end of the path.
+
+    The host is compared only: behind a proxy, servers name a scheme and port of their own. None of them is used.
+    """
+    if response.status_code not in _MOVED:
+        return None
+    try:
+        place = url.join(response.headers.get("Location", ""))
+    except (httpx2.InvalidURL, ValueError):
+        return None
+    is_here = (place.host, place.query) == (url.host, url.query) and place.raw_path != url.raw_path
+    return place.raw_path if is_here and _without_slash(place) == _without_slash(url) else None
+
+
+def _without_slash(url: httpx2.URL) -> bytes:
+    return url.raw_path.partition(b"?")[0].removesuffix(b"/")
 
 
 def _fault_of(response: httpx2.Response) -> McpFault | None:

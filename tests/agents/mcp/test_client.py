@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from agents.mcp.config import McpLimits, McpTarget, McpType
-from agents.mcp.errors import McpFault, McpRefusal
+from agents.mcp.errors import McpFault, McpRefusal, McpSessionLost
 from agents.mcp.pool import McpPool
-from agents.mcp.service import read_result
+from agents.mcp.results import read_call_result
 from agents.mcp.tools import callable_name
 from core.errors.base import AgentexError
 from core.errors.server import McpResultTooLarge, McpUnavailable
@@ -64,7 +64,7 @@ async def test_tools_are_listed_and_called_side_by_side_in_one_session(servers: 
 
         call = opened.session.call
         results = await asyncio.gather(call("add", {"a": 1, "b": 2}), call("wait", {"seconds": 0.2}), call("fail", {}))
-        texts = [read_result(result).text for result in results]
+        texts = [read_call_result(result).text for result in results]
         assert texts[:2] == ["3", "waited"]
         assert texts[2].startswith("The tool reported an error: ")
         assert (await pool.session(target_of(servers))).session is opened.session
@@ -77,7 +77,7 @@ async def test_call_that_takes_too_long_ends_and_leaves_the_session_usable(serve
         with pytest.raises(McpUnavailable) as caught:
             await session.call("wait", {"seconds": 60})
         assert fault_of(caught.value) == "no_answer"
-        assert read_result(await session.call("add", {"a": 1, "b": 1})).text == "2"
+        assert read_call_result(await session.call("add", {"a": 1, "b": 1})).text == "2"
 
 
 @pytest.mark.parametrize("target_of", [http, ws])
@@ -87,14 +87,14 @@ async def test_answer_beyond_the_limit_is_refused_and_the_next_call_works(server
         with pytest.raises(McpResultTooLarge):
             await session.call("big", {"kilobytes": 1100})
         again = (await pool.session(target_of(servers))).session
-        assert read_result(await again.call("add", {"a": 1, "b": 1})).text == "2"
+        assert read_call_result(await again.call("add", {"a": 1, "b": 1})).text == "2"
 
 
 async def test_unknown_tool_is_an_error_of_the_servers(servers: McpServers):
     async with pool_for(servers) as pool:
         session = (await pool.session(http(servers))).session
         try:
-            text = read_result(await session.call("nothing", {})).text
+            text = read_call_result(await session.call("nothing", {})).text
         except McpRefusal as refusal:
             text = refusal.text
         assert "nothing" in text
@@ -179,7 +179,41 @@ async def test_session_is_opened_again_once_the_server_is_back(tmp_path: Path):
             for target in (http(own), ws(own)):
                 again = await pool.session(target)
                 result = await again.session.call("add", {"a": 1, "b": 1})
-                assert read_result(result).text == "2"
+                assert read_call_result(result).text == "2"
+
+
+@pytest.mark.parametrize("kind", ["lost-404-json", "lost-400-json"])
+async def test_calls_side_by_side_all_learn_that_the_session_is_lost(servers: McpServers, kind: str):
+    async with pool_for(servers) as pool:
+        session = (await pool.session(McpTarget(kind, McpType.STANDARD, servers.raw_url(kind)))).session
+        await asyncio.to_thread(servers.forget_sessions, kind)
+        before = servers.raw_calls(kind)
+        results = await asyncio.gather(*(session.call("search", {}) for _ in range(5)), return_exceptions=True)
+        assert [type(result) for result in results] == [McpSessionLost] * 5
+        assert servers.raw_calls(kind) == before
+        assert not session.is_usable
+
+
+async def test_refusal_in_a_session_that_is_alive_leaves_it_open(servers: McpServers):
+    async with pool_for(servers) as pool:
+        target = McpTarget("alive", McpType.STANDARD, servers.raw_url("lost-400-json"))
+        session = (await pool.session(target)).session
+        for tool in ("refuse", "limited", "absent"):
+            with pytest.raises(McpRefusal):
+                await session.call(tool, {})
+        assert (await pool.session(target)).session is session
+
+
+async def test_test_of_a_server_replaces_the_session_of_calls(servers: McpServers):
+    async with pool_for(servers) as pool:
+        session = (await pool.session(http(servers))).session
+        await pool.list_tools_once(http(servers))
+        assert not session.is_usable
+        # It was got before the test and is used after it: nothing was sent.
+        with pytest.raises(McpSessionLost):
+            await session.call("add", {"a": 1, "b": 1})
+        again = (await pool.session(http(servers))).session
+        assert read_call_result(await again.call("add", {"a": 1, "b": 1})).text == "2"
 
 
 async def test_closed_pool_leaves_no_task_behind(servers: McpServers):

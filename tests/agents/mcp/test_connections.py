@@ -13,7 +13,7 @@ from agents.mcp.forms import ConnectionForm, update
 from agents.mcp.models import McpConnection
 from agents.mcp.pool import McpPool
 from agents.mcp.service import PURPOSE, McpService
-from agents.mcp.tools import McpTool
+from agents.mcp.tools import McpTool, ToolListing
 from agents.run_context import RunLimits
 from agents.runs.builder import RunBuilder, RunServices
 from agents.runs.planner import LimitsProvider, choose_connections
@@ -65,7 +65,7 @@ async def relist(
     database: Database, row: McpConnection, listed: list[McpTool], limits: McpLimits = LIMITS
 ) -> tuple[McpTool, ...]:
     async with unit_of_work(database) as work:
-        return await connections.record_tools(work, row, listed, limits)
+        return (await connections.record_tools(work, row, ToolListing(tuple(listed)), limits)).tools
 
 
 async def names(database: Database, owner: Principal, parsed: ToolListCache | None = None) -> list[list[str]]:
