@@ -115,12 +115,15 @@ class RunRequest:
     Attributes:
         messages: User messages, oldest first; the last one is the question. The caller's
             assistant, tool and system messages are not trusted and not here. The run engine
-            skips messages that are stored already (same id).
+            skips messages that are stored already.
+        trailing: How many of ``messages``, at their end, follow everything that others said.
         tool_messages: Accepted only for calls that wait.
         spelling: How the caller writes keys, and so the mirror of the events it gets.
         declared_version: The caller's AG-UI version, None for a 0.x peer.
         profile_timezone: The account's setting at the start; this and all below are filled in by the run engine.
         tool_policies: Those in force at the start.
+        follow_ups: The messages of a run of answers that its thread lacks; they are answered after
+            what was waited for.
         lacking: Permissions that the starting credential lacked; the run never gets them, whatever
             the account may do later.
     """
@@ -136,11 +139,13 @@ class RunRequest:
     declared_version: str | None = None
     answers: tuple[InterruptAnswer, ...] = ()
     tool_messages: tuple[ToolMessage, ...] = ()
+    trailing: int = 0
     profile_timezone: str | None = None
     tool_policies: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     lacking: tuple[str, ...] = ()
     skills: tuple[PinnedSkill, ...] = ()
     spelling: Literal["camel", "snake"] = "camel"
+    follow_ups: tuple[UserMessage, ...] = ()
 
     @property
     def question(self) -> str:

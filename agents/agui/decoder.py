@@ -72,10 +72,12 @@ def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str
         InterruptAnswer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload)) for entry in resume
     )
     results = _tool_messages(agui)
+    messages = _user_messages(agui, may_be_none=bool(answers or results))
     return RunRequest(
         thread_id=agui.thread_id,
         run_id=agui.run_id,
-        messages=_user_messages(agui, may_be_none=bool(answers or results)),
+        messages=messages,
+        trailing=_count_trailing(agui, messages),
         answers=answers,
         tool_messages=results,
         options=_options(fields.get("forwardedProps")),
@@ -160,6 +162,15 @@ def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessa
             if earlier.text != text:
                 raise InvalidRunInput(field="messages", error="two messages have the same id")
     return tuple(message for message in by_id.values() if message.text.strip())
+
+
+def _count_trailing(agui: RunAgentInput, messages: Sequence[UserMessage]) -> int:
+    """How many messages at the end follow the last one of an assistant or a tool; 0 where there is none."""
+    replies = [index for index, message in enumerate(agui.messages) if message.role in {"assistant", "tool"}]
+    if not replies:
+        return 0
+    before = {message.id for message in agui.messages[: replies[-1]]}
+    return sum(message.id not in before for message in messages)
 
 
 def _text(message: AguiUserMessage, *, field: str, is_question: bool) -> str:

@@ -13,7 +13,7 @@ from agents.calendar.run_calendar import RunCalendar
 from agents.client_time import UserClock
 from agents.evidence import DocumentSpan, Passage, RetrievedPassages
 from agents.journal import Journal
-from agents.llm.base import ChatModel, ModelImage
+from agents.llm.base import ChatModel, ModelImage, ModelMessage
 from agents.llm_registry.selection import ModelSelector
 from agents.mcp import connections as mcp_connections
 from agents.mcp.agent_tools import RemoteTool, add_tool_policies, may_use_connections, tools_for_run
@@ -23,7 +23,7 @@ from agents.memory.service import MemoryService
 from agents.memory_port import LongTermMemory
 from agents.models import AgentRun, LoggedEvent
 from agents.run_context import RunContext, ToolRules, VisionInput
-from agents.run_request import ContextItem, RunRequest
+from agents.run_request import ContextItem, RunRequest, UserMessage
 from agents.runs import recovery
 from agents.runs.driver import PreparedRun
 from agents.runs.planner import LimitsProvider, RunPlan, RunResources
@@ -219,12 +219,30 @@ class RunBuilder:
             had_skills=recoverable.had_skills,
             reopens=run.key != run.task_id and begins_log,
         )
+        follow_ups = [await self._follow_up(context, recoverable, answering) for answering in recoverable.follow_ups]
         return PreparedRun(
             run,
-            start_strategy(run.agent_type, context),
+            start_strategy(run.agent_type, context, follow_ups),
             stored=len(recoverable.past),
             logged=recoverable.logged,
             before=recoverable.before,
+        )
+
+    async def _follow_up(self, task: RunContext, recoverable: RecoverableRun, answering: RunRequest) -> RunContext:
+        """The context for what came beside answers: the task's, with what the client sent along."""
+        *earlier, question = answering.follow_ups
+        own_context = len(recoverable.request.context)
+        context = (*answering.context, *task.caller_context[own_context:]) if answering.context else task.caller_context
+        client_time = answering.options.client_time
+        return replace(
+            task,
+            question=question.text,
+            history=tuple(ModelMessage("user", message.text) for message in earlier),
+            state={**task.state, **answering.state},
+            caller_context=context,
+            tools=answering.tools or task.tools,
+            time=UserClock(client_time, answering.profile_timezone) if client_time else task.time,
+            vision=await self._vision(recoverable.run, answering.follow_ups, task.model),
         )
 
     async def _build_context(
@@ -258,7 +276,7 @@ class RunBuilder:
             time=UserClock(request.options.client_time, request.profile_timezone),
             calendar=RunCalendar(self._database, run.owner_id, run.task_id),
             reflections=await self._reflections(run),
-            vision=await self._vision(run, request, model),
+            vision=await self._vision(run, request.messages, model),
             rules=rules,
             remote_tools=remote_tools,
             skills=skills,
@@ -319,8 +337,8 @@ class RunBuilder:
         async with self._database.reading() as session:
             return await read_earlier(session, run, REFLECTING)
 
-    async def _vision(self, run: StartedRun, request: RunRequest, model: ChatModel) -> VisionInput:
-        image_ids = [image.id for image in request.messages[-1].images] if request.messages else []
+    async def _vision(self, run: StartedRun, messages: Sequence[UserMessage], model: ChatModel) -> VisionInput:
+        image_ids = [image.id for image in messages[-1].images] if messages else []
         attachments = self.services.attachments
         if not image_ids:
             return VisionInput()

@@ -189,6 +189,7 @@ class Planner:
                 case Resume(waiting=waiting):
                     # It keeps the resources of its task.
                     request = await self._with_policies(session, user_id, request)
+                    request = replace(request, messages=(), follow_ups=decision.messages)
                     model = await self._models.reopen(session, user_id, waiting.model)
                     resources = RunResources(model, current.limits)
                     agent_type = waiting.run.agent_type

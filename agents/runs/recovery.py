@@ -35,6 +35,7 @@ class RecoverableRun:
         answered: Keys of finished tool calls whose result is in no event yet.
         model: The model that answered at the start.
         before: Work of the task's earlier runs that is in none of their messages.
+        follow_ups: Of the task's later runs, those that brought messages beside answers; in order.
     """
 
     run: StartedRun
@@ -46,6 +47,7 @@ class RecoverableRun:
     answered: frozenset[str]
     model: ModelRef
     before: Transcript
+    follow_ups: tuple[RunRequest, ...] = ()
 
     @property
     def had_skills(self) -> bool:
@@ -107,4 +109,19 @@ async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
         frozenset(key for key in calls if key.removeprefix("call:") not in answered),
         ModelRef(run.model_id, run.model),
         await task_logs.transcript_before(session, run),
+        await _follow_ups(session, run),
     )
+
+
+async def _follow_ups(session: AsyncSession, run: AgentRun) -> tuple[RunRequest, ...]:
+    if run.task_id == run.id:
+        return ()
+    query = select(AgentRun).where(
+        # By thread, because a task has no index.
+        AgentRun.session_id == run.session_id,
+        AgentRun.task_id == run.task_id,
+        col(AgentRun.id) != run.task_id,
+    )
+    rows = (await session.exec(query.order_by(col(AgentRun.created_at), col(AgentRun.id)))).all()
+    requests = [_REQUESTS.validate_python(row.request["input"]) for row in rows]
+    return tuple(request for request in requests if request.follow_ups)

@@ -1,7 +1,7 @@
 """Open interrupts of a thread, and the run that answers them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from pydantic import JsonValue, TypeAdapter
@@ -13,8 +13,9 @@ from agents.events import Interrupt
 from agents.journal import Effect, Journal
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, ChatSession, RunInterrupt
-from agents.run_request import InterruptAnswer, RunRequest, ToolMessage
+from agents.run_request import InterruptAnswer, RunRequest, ToolMessage, UserMessage
 from agents.runs import store
+from agents.runs.resent_messages import find_new
 from agents.tools.approval import DECLINED, ApprovalResult, InvalidAnswer, read_answer
 from agents.tools.base import truncate_output
 from core.db.now import database_now
@@ -48,13 +49,15 @@ class OpenInterrupts:
 class Resume:
     """A task with answers to everything that it waited for.
 
-    ``changes`` are the answers as journal effects; ``own_events`` counts the strategy's repeated events.
+    ``changes`` are the answers as journal effects; ``own_events`` counts the strategy's repeated events;
+    ``messages`` came beside the answers and are answered after what was waited for.
     """
 
     waiting: OpenInterrupts
     changes: tuple[Effect, ...]
     own_events: int
     answered: dict[str, tuple[str, dict[str, JsonValue]]]
+    messages: tuple[UserMessage, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,8 @@ async def decide(
     """Decide how a request relates to its thread's open interrupts.
 
     Returns:
-        None for a new question; calls that waited for a frontend are then given up.
+        None for a new question, also beside answers that were given before; calls that waited for a
+        frontend are then given up.
 
     Raises:
         InterruptsOpen: It neither answers nor cancels the open questions. This and the errors
@@ -115,21 +119,26 @@ async def decide(
         InterruptNotOpen: It answers an interrupt that is not open.
         InterruptAnswered: It gives a different answer to an answered interrupt.
         InterruptAnswerInvalid: An answer does not fit its question.
+        InvalidRunInput: A message beside the answers has the id of another one; always raised.
     """
     waiting = await find_open_interrupts(session, thread)
     if waiting is None:
         if not request.answers:
             return None
         late = await _late(session, thread, request.answers)
-        return NoOp() if late is None else refusal.of_answers(late)
+        if late is not None:
+            return refusal.of_answers(late)
+        return None if await find_new(session, thread, request) else NoOp()
     results = {message.call_id: message for message in request.tool_messages}
     answers = [*request.answers, *_said_by_message(waiting, results, request.answers)]
     if not answers and not any(call_id in results for call_id in waiting.client_calls):
         if waiting.interrupts:
             return refusal.of_question(InterruptsOpen(interrupts=sorted(waiting.interrupts)))
         return None
+    messages = await find_new(session, thread, request)
     try:
-        return await _continue(session, waiting, answers, results)
+        continuation = await _continue(session, waiting, answers, results)
+        return replace(continuation, messages=messages)
     except AgentexError as refused:
         return refusal.of_answers(refused)
 

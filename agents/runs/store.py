@@ -20,6 +20,7 @@ from agents.models import AgentRun, ChatMessage, ChatSession, RunEffect, RunStat
 from agents.run_request import RunRequest, UserMessage
 from agents.runs import resume
 from agents.runs.planner import RunPlan
+from agents.runs.resent_messages import FOREIGN_ID, find_unknown
 from agents.sessions.service import add_messages, check_quota, make_title
 from core.auth.principal import Principal
 from core.db.now import database_now
@@ -92,7 +93,6 @@ _HISTORY = 40
 # Variables per statement, below the limits of all databases.
 _AT_ONCE = 500
 _REQUESTS = TypeAdapter(RunRequest)
-_FOREIGN_ID = "the last one has the id of another message of this thread"
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,8 @@ async def start(work: UnitOfWork, principal: Principal, plan: RunPlan, *, rechec
     await take_thread(session, thread_key, run.id, waits_for=plan.waits_for, changes=changes)
     if plan.resume is not None:
         await resume.apply(work, plan.resume)
+        await _use_images(session, run, request.follow_ups)
+        await add_messages(session, thread_key, [_row(message, run) for message in request.follow_ups])
         task = await session.get_one(AgentRun, run.task_id)
         return await load_started(session, run, _REQUESTS.validate_python(task.request["input"]))
     if not request.messages:
@@ -273,15 +275,14 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     asked_before = (await session.exec(query.where(col(ChatMessage.message_id) == question.id))).first()
     if asked_before is not None:
         if (asked_before.role, asked_before.content) != ("user", question.text):
-            raise InvalidRunInput(field="messages", error=_FOREIGN_ID)
+            raise InvalidRunInput(field="messages", error=FOREIGN_ID)
         # A repeated question does not follow its own earlier answer.
         query = query.where(col(ChatMessage.position) < asked_before.position)
     # Messages without text hold only calls, useless to a model without their turn.
     query = query.where(col(ChatMessage.content) != "")
     newest_first = query.order_by(col(ChatMessage.position).desc()).limit(_HISTORY)
     rows = (await session.exec(newest_first)).all()[::-1]
-    known_ids = await _known_ids(session, session_key, earlier)
-    added = [message for message in earlier if message.id not in known_ids]
+    added = await find_unknown(session, session_key, earlier)
     before = [
         ModelMessage("user" if row.role == "user" else "assistant", row.content)
         for row in rows
@@ -290,16 +291,6 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     before += [ModelMessage("user", message.text) for message in added]
     new = added if asked_before is not None else [*added, question]
     return _History(tuple(before), tuple(new))
-
-
-async def _known_ids(session: AsyncSession, session_key: str, messages: Sequence[UserMessage]) -> set[str]:
-    """Ids that are stored already; clients send all of a thread or nothing."""
-    if not messages:
-        return set()
-    ids = select(ChatMessage.message_id).where(ChatMessage.session_id == session_key)
-    if len(messages) <= _AT_ONCE:
-        ids = ids.where(col(ChatMessage.message_id).in_([message.id for message in messages]))
-    return set((await session.exec(ids)).all())
 
 
 async def get(session: AsyncSession, principal: Principal, run_id: str) -> AgentRun:

@@ -1,6 +1,6 @@
 """The registry of agent types."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from agents.run_context import RunContext
 from agents.strategies.agentic_rag import AgenticRag
@@ -9,6 +9,7 @@ from agents.strategies.react import React
 from agents.strategies.reflexion import Reflexion
 from agents.strategies.router import RouterStrategy
 from agents.strategies.shared.base import Strategy, StrategyRun
+from agents.strategies.shared.follow_up import FollowUpStrategy
 from agents.strategies.shared.noop import NoOpStrategy
 from core.errors.base import AgentexError
 from core.errors.requests import UnknownAgentType
@@ -36,9 +37,15 @@ def require_known(agent_type: object) -> str:
     return agent_type
 
 
-def start_strategy(agent_type: str, context: RunContext) -> StrategyRun:
-    """A run of the agent type, which starts when its events are read."""
-    return StrategyRun(STRATEGIES[require_known(agent_type)](context), agent_type)
+def start_strategy(agent_type: str, context: RunContext, follow_ups: Sequence[RunContext] = ()) -> StrategyRun:
+    """A run of the agent type, which starts when its events are read.
+
+    ``follow_ups`` are questions that are answered after it; their ``history`` is only what came before
+    them and after the question before.
+    """
+    create = STRATEGIES[require_known(agent_type)]
+    strategy = FollowUpStrategy(context, follow_ups, create) if follow_ups else create(context)
+    return StrategyRun(strategy, agent_type)
 
 
 def start_noop(context: RunContext, refused: AgentexError | None) -> StrategyRun:

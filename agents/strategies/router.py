@@ -44,6 +44,10 @@ class RouterStrategy(ToolLoopStrategy):
         progress = super().progress() if self._chosen is None else self._chosen.progress()
         return {**progress, "agent_type": self._route["agent_type"]}
 
+    @property
+    def answer_text(self) -> str:
+        return "" if self._chosen is None else self._chosen.answer_text
+
     @step
     async def router(self, event: StartEvent) -> RunRouted | StopEvent:
         return await self.run_step("router", self._pick)

@@ -111,6 +111,11 @@ class Strategy(Workflow):
         state = {**self.context.state, **room, "citations": [], "evidence": []}
         return StateSnapshot({**state, "skills": []} if "skills" in state else state)
 
+    @property
+    def answer_text(self) -> str:
+        """What was answered, for those who go on with the conversation; the same in a replay."""
+        return ""
+
     def new_id(self) -> str:
         """An id for a message, the same in a replay."""
         return self.context.journal.new_id()
@@ -177,22 +182,26 @@ class Strategy(Workflow):
         would log it with its text.
         """
         self.emit(StepStarted(name))
-        try:
-            following = await work()
-        except Suspended as suspended:
-            self.waits_for = suspended.waiting
-            return StopEvent()
-        except AgentexError as error:
-            self.failure = error
-            return StopEvent()
-        # The edge of the run: every failure of a step must end in one terminal event.
-        except Exception as error:  # noqa: BLE001
-            _log.error("strategy.step_failed", step=name, error=type(error).__name__)
-            self.failure = AgentexError()
+        following = await self.attempt(name, work)
+        if following is None:
             return StopEvent()
         self.show_progress()
         self.emit(StepFinished(name))
         return following
+
+    async def attempt(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | None:
+        """The result of some work; None if it can't go on, and ``waits_for`` or ``failure`` tells why."""
+        try:
+            return await work()
+        except Suspended as suspended:
+            self.waits_for = suspended.waiting
+        except AgentexError as error:
+            self.failure = error
+        # The edge of the run: every failure of a step must end in one terminal event.
+        except Exception as error:  # noqa: BLE001
+            _log.error("strategy.step_failed", step=name, error=type(error).__name__)
+            self.failure = AgentexError()
+        return None
 
 
 _REPLAY_POLL_SECONDS = 0.005

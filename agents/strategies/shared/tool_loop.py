@@ -347,6 +347,10 @@ class CitedAnswerStrategy(ToolLoopStrategy):
         super().__init__(context)
         self.answer_turn: Turn | None = None
 
+    @property
+    def answer_text(self) -> str:
+        return "" if self.answer_turn is None else self.answer_turn.text
+
     @step
     async def check_citations(self, event: CheckCitations) -> StopEvent:
         """Resolve each cited number and end the message with its citations."""

@@ -577,3 +577,55 @@ async def test_forged_result_of_a_call_is_not_believed(database, principal, mail
     assert events[-1]["code"] == "INTERRUPT_ANSWER_INVALID"
     await talk.answer(interrupt, {"approved": True})
     assert mail_tool.sent == ["a@example.com"]
+
+
+def said(events: list[dict[str, Any]]) -> str:
+    return "".join(event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
+
+
+@pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"])
+async def test_every_agent_type_answers_a_message_beside_an_answer(database, principal, agent_type):
+    talk = Conversation(database, principal, agent_type)
+    (interrupt,) = interrupts_of(await talk.ask(ASK_INPUT))
+    command = '/tool current_time {"timezone": "Asia/Shanghai"}'
+    events = await talk.ask(command, resume=[resolved(interrupt, {"input": "a@example.com"})])
+
+    answer, clock = results_of(events)
+    assert answer == '{"input": "a@example.com"}'
+    assert "Asia/Shanghai" in clock
+    assert said(events).index("a@example.com") < said(events).index("Asia/Shanghai")
+    assert events[-1]["type"] == "RUN_FINISHED"
+    users = [message.content for message in await talk.messages() if message.role == "user"]
+    assert users == [ASK_INPUT, command]
+
+
+async def test_message_beside_an_answer_may_ask_something_itself(database, principal):
+    talk = Conversation(database, principal, "worker")
+    (interrupt,) = interrupts_of(await talk.ask(ASK_INPUT))
+    waiting = await talk.ask(ASK_CONFIRM, resume=[resolved(interrupt, {"input": "a@example.com"})])
+    (interrupt,) = interrupts_of(waiting)
+    assert interrupt["reason"] == "confirmation"
+    events = await talk.answer(interrupt, {"confirmed": True})
+
+    assert results_of(events) == ['{"confirmed": true}']
+    assert "a@example.com" not in said(events)
+    assert (await talk.messages())[-1].role == "assistant"
+
+
+@pytest.mark.parametrize("at", ["RUN_STARTED", "TOOL_CALL_RESULT", "TEXT_MESSAGE_END"])
+async def test_message_beside_an_answer_survives_the_process(database, principal, at):
+    talk = Conversation(database, principal)
+    (interrupt,) = interrupts_of(await talk.ask(ASK_INPUT))
+    message = {"id": "beside", "role": "user", "content": '/tool current_time {"timezone": "UTC"}'}
+    key = await talk.begin(messages=[message], resume=[resolved(interrupt, {"input": "a@example.com"})])
+    await until(talk.runs, key, at)
+    await talk.runs.drain(0)
+    successor = service_of(database, ExtractiveModel())
+    await successor.recover_lost()
+    events = await follow(successor, key)
+
+    verify([*talk.log, *events], thread_id=talk.thread_id)
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert len(results_of(events)) == 2
+    users = [message.message_id for message in await talk.messages() if message.role == "user"]
+    assert users.count("beside") == 1
