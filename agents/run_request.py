@@ -11,6 +11,8 @@ from core.settings.tool_policies import ToolPolicy
 
 MOST_SKILLS = 5
 """Skills that a person may choose for a run."""
+MOST_ATTACHMENTS = 3
+"""Pictures and files of one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +24,38 @@ class ImageRef:
 
 
 @dataclass(frozen=True, slots=True)
+class MediaPart:
+    """A picture or file of a message as the client sends it.
+
+    Attributes:
+        field: Its place in the request, for errors.
+        data: Base64.
+        mime_type: As the client says; the bytes decide.
+    """
+
+    field: str
+    kind: Literal["image", "document"]
+    data: str = ""
+    mime_type: str = ""
+    filename: str = ""
+
+    @property
+    def label(self) -> str:
+        """What the part is called in a message without text."""
+        return self.filename or self.mime_type or self.kind
+
+
+@dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A user message; ``text`` joins its text parts."""
+    """A user message; ``text`` joins its text parts.
+
+    ``media`` becomes attachments before the run is written, so a stored request has none.
+    """
 
     id: str
     text: str
     images: tuple[ImageRef, ...] = ()
+    media: tuple[MediaPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

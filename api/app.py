@@ -49,7 +49,9 @@ def create_app(settings: Settings) -> FastAPI:
     install_error_handlers(app)
     install_openapi(app, EVERYWHERE)
     serve(app, ROUTERS)
-    app.add_middleware(BodyLimitMiddleware, max_bytes=settings.max_request_bytes)
+    app.add_middleware(
+        BodyLimitMiddleware, max_bytes=settings.max_request_bytes, max_run_bytes=settings.max_run_request_bytes
+    )
     app.add_middleware(AuthenticationMiddleware, context=lambda: app.state.context)
     if settings.allowed_origins:
         _open_to_pages(app, settings.allowed_origins)

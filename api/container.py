@@ -20,6 +20,7 @@ from agents.memory.distiller import Distiller
 from agents.memory.service import MemoryService
 from agents.runs.broadcaster import EventBroadcaster
 from agents.runs.builder import RunBuilder, RunServices
+from agents.runs.media import MediaIntake
 from agents.runs.planner import LimitsProvider, limits_from_settings
 from agents.runs.service import RunService
 from agents.runs.subscribers import Subscribers
@@ -173,7 +174,8 @@ def _agents(
     memories = MemoryService(database, encoder, most=settings.memories_per_user)
     skills, mcp = RunSkillsFactory(database, encoder), _mcp(settings, database)
     attachments = _attachments(settings, database, knowledge.store)
-    run_services = RunServices(memories, attachments, mcp, skills)
+    media = MediaIntake(database, attachments, live)
+    run_services = RunServices(memories, attachments, mcp, skills, media)
     return AgentServices(
         runs=RunService(
             database,

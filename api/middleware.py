@@ -55,6 +55,8 @@ DOCS_ASSETS = "/docs/assets"
 _SIGNED_PATH = re.compile(r"/api/v1/agent/attachments/[^/]+/content")
 LIMITS_ITSELF = frozenset({"/api/v1/agent/runs"})
 """Routes whose contract has its own error for a large body: they read it as a stream."""
+WITH_MEDIA = frozenset({"/agent", "/api/v1/agent", "/api/v1/agent/run"})
+"""Runs, whose messages carry pictures and files in the body."""
 _PROBES = frozenset({"/healthz", "/readyz"})
 _REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
 _SAFE_HEADERS = {
@@ -219,9 +221,11 @@ async def authenticate(database: Database, security: SecurityServices, headers: 
 class BodyLimitMiddleware:
     """Stops a body over the limit; a route that streams its body has its own limit."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, max_run_bytes: int) -> None:
         self._app = app
         self._max_bytes = max_bytes
+        # An installation that allows larger bodies everywhere allows them here.
+        self._max_run_bytes = max(max_bytes, max_run_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -231,8 +235,9 @@ class BodyLimitMiddleware:
         declared = headers.get("content-length", "")
         is_multipart = headers.get("content-type", "").lower().startswith(MULTIPART)
         may_stream = is_multipart or scope["path"] in LIMITS_ITSELF
-        if not may_stream and declared.isdigit() and int(declared) > self._max_bytes:
-            details: dict[str, object] = {"max_bytes": self._max_bytes}
+        most = self._max_run_bytes if scope["path"] in WITH_MEDIA else self._max_bytes
+        if not may_stream and declared.isdigit() and int(declared) > most:
+            details: dict[str, object] = {"max_bytes": most}
             await error_response(RequestTooLarge, details)(scope, receive, send)
             return
         state = scope.setdefault("state", {})
@@ -243,7 +248,7 @@ class BodyLimitMiddleware:
             message = await receive()
             size += len(message.get("body", b""))
             # Only the route knows: a multipart body sent to any other would fill the memory.
-            if size > self._max_bytes and not state.get(STREAMS_BODY):
+            if size > most and not state.get(STREAMS_BODY):
                 # FastAPI lets only this kind through while it reads a body.
                 raise HTTPException(RequestTooLarge.status)
             return message

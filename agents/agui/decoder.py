@@ -6,11 +6,12 @@ from typing import cast
 from uuid import uuid4
 
 import orjson
-from ag_ui.core import RunAgentInput, TextPart
+from ag_ui.core import RunAgentInput
 from ag_ui.core import ToolMessage as AguiToolMessage
 from ag_ui.core import UserMessage as AguiUserMessage
 from pydantic import JsonValue, ValidationError
 
+from agents.agui.message_parts import read_content, text_of, upgrade_message_parts
 from agents.client_time import read_client_time
 from agents.run_request import (
     MOST_SKILLS,
@@ -25,7 +26,7 @@ from agents.run_request import (
     read_skill_choices,
 )
 from core.errors.requests import InvalidRunInput
-from core.json_access import as_list, as_object, as_text
+from core.json_access import as_object
 
 LONGEST_ID = 200
 MOST_MESSAGES = 10_000
@@ -134,16 +135,10 @@ def _validated(fields: dict[str, JsonValue]) -> RunAgentInput:
 
 def _tool_messages(agui: RunAgentInput) -> tuple[ToolMessage, ...]:
     return tuple(
-        ToolMessage(message.tool_call_id, _plain(message.content), message.error or "")
+        ToolMessage(message.tool_call_id, text_of(message.content), message.error or "")
         for message in agui.messages
         if isinstance(message, AguiToolMessage)
     )
-
-
-def _plain(content: str | Sequence[object]) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part.text for part in content if isinstance(part, TextPart))
 
 
 def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessage, ...]:
@@ -157,10 +152,11 @@ def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessa
     for index, message in enumerate(agui.messages):
         if isinstance(message, AguiUserMessage):
             _check_id(f"messages.{index}.id", message.id)
-            text = _text(message, field=f"messages.{index}.content", is_question=index == last)
-            earlier = by_id.setdefault(message.id, UserMessage(message.id, text))
-            if earlier.text != text:
+            content = read_content(message.content, field=f"messages.{index}.content", is_question=index == last)
+            read = UserMessage(message.id, content.text, media=content.media)
+            if by_id.setdefault(message.id, read).text != read.text:
                 raise InvalidRunInput(field="messages", error="two messages have the same id")
+            by_id[message.id] = read
     return tuple(message for message in by_id.values() if message.text.strip())
 
 
@@ -171,19 +167,6 @@ def _count_trailing(agui: RunAgentInput, messages: Sequence[UserMessage]) -> int
         return 0
     before = {message.id for message in agui.messages[: replies[-1]]}
     return sum(message.id not in before for message in messages)
-
-
-def _text(message: AguiUserMessage, *, field: str, is_question: bool) -> str:
-    if isinstance(message.content, str):
-        text = message.content
-    else:
-        texts = [part.text for part in message.content if isinstance(part, TextPart)]
-        if is_question and len(texts) < len(message.content):
-            raise InvalidRunInput(field=field, error="only text parts can be read")
-        text = "\n".join(texts)
-    if is_question and not text.strip():
-        raise InvalidRunInput(field=field, error="must not be empty")
-    return text
 
 
 def _state(state: JsonValue) -> dict[str, JsonValue]:
@@ -308,59 +291,3 @@ def _is_text(text: str) -> bool:
         return b"\x00" not in text.encode()
     except UnicodeEncodeError:
         return False
-
-
-_KINDS = ("image", "audio", "video")
-
-
-def upgrade_message_parts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """The input (top-level keys in camelCase) without nulls, and with 0.x binary parts as media parts.
-
-    Binary parts with only an id are rejected: nobody can fetch them.
-    """
-    upgraded: dict[str, JsonValue] = {key: value for key, value in fields.items() if value is not None}
-    if isinstance(upgraded.get("messages"), list):
-        upgraded["messages"] = [
-            _message(message, f"messages.{index}") for index, message in enumerate(as_list(upgraded["messages"]))
-        ]
-    return upgraded
-
-
-def _message(message: JsonValue, field: str) -> JsonValue:
-    if not isinstance(message, dict):
-        return message
-    # Null content must be rejected by the model, unlike absent options.
-    upgraded = {key: v for key, v in message.items() if v is not None or key == "content"}
-    if isinstance(upgraded.get("content"), list):
-        upgraded["content"] = _parts(as_list(upgraded["content"]), f"{field}.content")
-    return upgraded
-
-
-def _parts(parts: list[JsonValue], field: str) -> list[JsonValue]:
-    modern = [part for part in parts if as_object(part).get("type") != "binary"]
-    upgraded: list[JsonValue] = []
-    for index, part in enumerate(parts):
-        fields = as_object(part)
-        if fields.get("type") != "binary":
-            upgraded.append(part)
-            continue
-        media = _media_part(fields, f"{field}.{index}")
-        if media not in modern:
-            upgraded.append(media)
-    return upgraded
-
-
-def _media_part(part: dict[str, JsonValue], field: str) -> dict[str, JsonValue]:
-    mime_type = as_text(part.get("mimeType")) or as_text(part.get("mime_type"))
-    family = mime_type.partition("/")[0]
-    source: dict[str, JsonValue]
-    if data := as_text(part.get("data")):
-        source = {"type": "data", "value": data, "mimeType": mime_type}
-    elif url := as_text(part.get("url")):
-        source = {"type": "url", "value": url, "mimeType": mime_type}
-    else:
-        raise InvalidRunInput(field=field, error="a binary part needs data or a url")
-    media: dict[str, JsonValue] = {"type": family if family in _KINDS else "document", "source": source}
-    if filename := as_text(part.get("filename")):
-        media["metadata"] = {"filename": filename}
-    return media

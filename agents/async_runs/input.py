@@ -8,14 +8,13 @@ from enum import Enum
 from pydantic import JsonValue
 
 from agents.agui.decoder import SNAKE_KEYS, read_run_request
-from agents.run_request import ImageRef, RunRequest
+from agents.run_request import MOST_ATTACHMENTS, ImageRef, RunRequest
 from agents.strategies import STRATEGIES
 from core.errors.requests import InvalidRunInput, MalformedJson, RejectedRunInput
 from core.json_access import as_list, as_object, as_text, parse
 
 MOST_BYTES = 256 * 1024
 """Bytes of the largest body."""
-MOST_ATTACHMENTS = 3
 _LONGEST_RUN_ID = 128
 _MOST_MESSAGES = 200
 _LONGEST_TEXT = 10_000

@@ -79,6 +79,11 @@ class AttachmentService:
             raise
         return row
 
+    async def discard(self, rows: Sequence[Attachment]) -> None:
+        """Remove images that were just stored and that nothing uses."""
+        if rows:
+            await self._remove(rows)
+
     async def _create_row(self, work: UnitOfWork, owner_id: str, image: SanitizedImage, quota: int) -> Attachment:
         if quota:
             await lock_owner(work.session, owner_id)

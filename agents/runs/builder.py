@@ -26,6 +26,7 @@ from agents.run_context import RunContext, ToolRules, VisionInput
 from agents.run_request import ContextItem, RunRequest, UserMessage
 from agents.runs import recovery
 from agents.runs.driver import PreparedRun
+from agents.runs.media import MediaIntake
 from agents.runs.planner import LimitsProvider, RunPlan, RunResources
 from agents.runs.recovery import RecoverableRun
 from agents.runs.resume import NoOp
@@ -163,6 +164,7 @@ class RunServices:
     attachments: AttachmentService | None = None
     mcp: McpService | None = None
     skills: RunSkillsFactory | None = None
+    media: MediaIntake | None = None
 
 
 class RunBuilder:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
@@ -77,22 +78,27 @@ class RunService:
             SessionsFull: The caller may have no more threads.
             InterruptsOpen: The thread waits for answers, and this gives none.
             InterruptNotOpen, InterruptAnswered, InterruptAnswerInvalid: An answer can't be used.
+            UnsupportedFileType, CorruptImage, FileTooLarge and others: A part of the question can't be used.
             ShuttingDown: This process takes no new runs.
         """
         if self._is_draining:
             raise ShuttingDown
         plan = await self._planner.plan(principal, request, reject)
-        async with self._planner.slots:
+        async with self._attached(principal, plan) as ready, self._planner.slots:
             if self._is_draining:
                 # Draining may have begun while planning waited for MCP servers.
                 raise ShuttingDown
             try:
-                run = await self._start(principal, plan)
+                run = await self._start(principal, ready)
             except IntegrityError:
                 # The run id is taken, or another request just created the thread or run.
-                run = await self._start(principal, plan, recheck=True)
-        self._spawn(run, lambda: self._builder.build(run, plan))
+                run = await self._start(principal, ready, recheck=True)
+        self._spawn(run, lambda: self._builder.build(run, ready))
         return run.key
+
+    def _attached(self, principal: Principal, plan: RunPlan) -> AbstractAsyncContextManager[RunPlan]:
+        media = self._builder.services.media
+        return nullcontext(plan) if media is None else media.attached(principal, plan)
 
     async def _start(self, principal: Principal, plan: RunPlan, *, recheck: bool = False) -> StartedRun:
         async with unit_of_work(self._database) as work:

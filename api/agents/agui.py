@@ -9,9 +9,12 @@ from pydantic import JsonValue
 
 from agents.agui.decoder import read_run_request, read_thread_id
 from agents.async_runs.event_mapper import read_outcome
+from agents.attachments.image_sanitizer import MIME_TYPES
 from agents.events import WireEvent
+from agents.run_request import MOST_ATTACHMENTS
 from agents.runs.resume import RejectPolicy
 from agents.strategies import ROUTED, STRATEGIES
+from api.agents.attachments import ATTACHMENT_ERRORS
 from api.dependencies import Agents, CurrentPrincipal, CurrentSettings, requires
 from api.http.errors import error_responses
 from api.http.routing import Router
@@ -120,6 +123,9 @@ async def join_thread(
     return stream_run(agents.runs, place, _framing(media_type, body.get("protocolVersion")))
 
 
+_IMAGES = {"image": True, "audio": False, "video": False, "pdf": False, "file": False}
+
+
 async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
     """What this agent can do, in the shape of AG-UI's `AgentCapabilities`."""
     fields: dict[str, Any] = {
@@ -138,14 +144,22 @@ async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
             "subagents": [{"name": name, "description": kind.purpose} for name, kind in ROUTED.items()],
         },
         "reasoning": {"supported": True, "streaming": True, "encrypted": False},
-        "multimodal": {"input": {}, "output": {}},
+        "multimodal": {"input": _IMAGES, "output": {"image": False, "audio": False}},
         "execution": {
             "codeExecution": False,
             "maxExecutionTime": int(settings.run_timeout_seconds * 1000),
             "maxIterations": settings.run_max_turns,
         },
         "humanInTheLoop": {"supported": True, "approvals": True, "interrupts": True, "approveWithEdits": True},
-        "custom": {"agentTypes": sorted(STRATEGIES)},
+        "custom": {
+            "agentTypes": sorted(STRATEGIES),
+            "attachments": {
+                "imageTypes": list(MIME_TYPES),
+                "sources": ["data"],
+                "maxPerMessage": MOST_ATTACHMENTS,
+                "maxBytes": settings.max_attachment_bytes,
+            },
+        },
     }
     capabilities = AgentCapabilities.model_validate(fields)
     dumped = capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -162,6 +176,7 @@ _RUN_ERRORS = error_responses(
     SessionArchived,
     RunIdTaken,
     ShuttingDown,
+    *ATTACHMENT_ERRORS,
 )
 _JOIN_ERRORS = error_responses(MalformedJson, InvalidRunInput, SessionNotFound)
 # The document's own path, and the same under the product's prefix.

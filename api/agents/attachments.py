@@ -84,22 +84,20 @@ class ImageResponse(RangeFileResponse):
         self.exit_stack = exit_stack
 
 
-@router.post(
-    "",
-    dependencies=[Run],
-    openapi_extra=_FORM,
-    responses=error_responses(
-        InvalidRequest,
-        EmptyFile,
-        UnsupportedFileType,
-        CorruptImage,
-        FileTooLarge,
-        ImageTooLarge,
-        QuotaExceeded,
-        StorageFull,
-        ObjectStoreUnavailable,
-    ),
+ATTACHMENT_ERRORS = (
+    EmptyFile,
+    UnsupportedFileType,
+    CorruptImage,
+    FileTooLarge,
+    ImageTooLarge,
+    QuotaExceeded,
+    StorageFull,
+    ObjectStoreUnavailable,
 )
+"""What may be wrong with an image, whether it is uploaded or stands in a message."""
+
+
+@router.post("", dependencies=[Run], openapi_extra=_FORM, responses=error_responses(InvalidRequest, *ATTACHMENT_ERRORS))
 async def create_attachment(request: Request, principal: CurrentPrincipal, context: CurrentContext) -> AttachmentAnswer:
     """Send a PNG, JPEG, WebP or GIF image; its link goes into a message's ``binary`` content."""
     settings = await context.live.now()

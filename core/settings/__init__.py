@@ -136,6 +136,11 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     )
     user_quota_bytes: int = Field(default=0, ge=0, description="Bytes of files one user may keep; 0 means no limit.")
     max_request_bytes: int = Field(default=4 * 2**20, ge=1024, description="Largest JSON body in bytes.")
+    max_run_request_bytes: int = Field(
+        default=32 * 2**20,
+        ge=1024,
+        description="Largest JSON body of a run, which carries the pictures and files of its messages, in bytes.",
+    )
     max_query_characters: int = Field(default=4000, ge=1, description="Longest search query.")
     parse_timeout_seconds: float = Field(default=60, gt=0, description="Longest parse of one document.")
     parse_memory_bytes: int = Field(

@@ -11,6 +11,7 @@ from agents.run_request import (
     ClientTool,
     ContextItem,
     InterruptAnswer,
+    MediaPart,
     RunOptions,
     RunRequest,
     SkillChoice,
@@ -132,11 +133,35 @@ def test_text_parts_are_joined():
 
 
 def test_media_of_earlier_messages_does_not_matter():
-    image = {"type": "image", "source": {"type": "url", "value": "https://x/y.png"}}
-    old = {"id": "m0", "role": "user", "content": [{"type": "text", "text": "a"}, image]}
+    sound = {"type": "audio", "source": {"type": "url", "value": "https://x/y.mp3"}}
+    old = {"id": "m0", "role": "user", "content": [{"type": "text", "text": "a"}, sound]}
 
-    assert len(read_run_request(body(messages=[old, ASK])).messages) == 2
-    assert refusal(body(messages=[old]))["error"] == "only text parts can be read"
+    assert read_run_request(body(messages=[old, ASK])).messages[0] == UserMessage("m0", "a")
+    assert refusal(body(messages=[old])) == {
+        "field": "messages.0.content.1",
+        "error": "can't be read: send text or images",
+    }
+
+
+def test_images_of_the_question_are_read_with_their_places():
+    image = {"type": "image", "source": {"type": "data", "value": "QQ==", "mimeType": "image/png"}}
+    binary = {"type": "binary", "mime_type": "image/png", "data": "Qg==", "filename": " b.png "}
+    content = [{"type": "text", "text": "a"}, image, binary]
+    (question,) = read_run_request(body(messages=[{**ASK, "content": content}])).messages
+
+    assert question.media == (
+        MediaPart("messages.0.content.1", "image", "QQ==", "image/png"),
+        MediaPart("messages.0.content.2", "image", "Qg==", "image/png", "b.png"),
+    )
+
+
+def test_message_without_text_has_the_names_of_its_images_whether_it_is_the_question_or_not():
+    image = {"type": "image", "source": {"type": "data", "value": "QQ==", "mimeType": "image/png"}}
+    binary = {"type": "binary", "mimeType": "image/png", "data": "Qg==", "filename": "b.png"}
+    old = {"id": "m0", "role": "user", "content": [image, binary]}
+
+    assert read_run_request(body(messages=[old])).question == "image/png, b.png"
+    assert read_run_request(body(messages=[old, ASK])).messages[0] == UserMessage("m0", "image/png, b.png")
 
 
 def test_binary_parts_of_0_x_clients_are_upgraded():

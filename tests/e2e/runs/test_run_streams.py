@@ -154,6 +154,8 @@ def test_capabilities_tell_what_a_client_may_use(user: Api):
     assert answer["humanInTheLoop"]["interrupts"] is True
     assert answer["transport"]["resumable"] is True
     assert {one["name"] for one in answer["multiAgent"]["subagents"]} >= {"react", "agentic_rag"}
+    assert (answer["multimodal"]["input"]["image"], answer["multimodal"]["input"]["audio"]) == (True, False)
+    assert answer["custom"]["attachments"]["imageTypes"] == ["image/png", "image/jpeg", "image/webp", "image/gif"]
 
 
 @pytest.mark.parametrize("path", ["/agent", "/agent/connect", "/agent/capabilities"])

@@ -1,0 +1,128 @@
+"""Parts of messages: the texts, pictures and files of a user's message, and those of clients before AG-UI 1.0."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ag_ui.core import DataSource, DocumentPart, ImagePart, TextPart
+from pydantic import JsonValue
+
+from agents.run_request import MOST_ATTACHMENTS, MediaPart
+from core.errors.requests import InvalidRunInput
+from core.json_access import as_list, as_object, as_text
+
+_KINDS = ("image", "audio", "video")
+_LONGEST_NAME = 200
+_BASE64 = ";base64,"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageContent:
+    """The content of a user's message; of earlier messages the text alone, their media was read before."""
+
+    text: str
+    media: tuple[MediaPart, ...] = ()
+
+
+def text_of(content: str | Sequence[object]) -> str:
+    """The text parts of a content, joined."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.text for part in content if isinstance(part, TextPart))
+
+
+def read_content(content: str | Sequence[object], *, field: str, is_question: bool) -> MessageContent:
+    """Read the content of a user's message; without a text it is called by the names of its pictures and files.
+
+    Raises:
+        InvalidRunInput: The question is empty, or has a part that can't be read or too many of them.
+    """
+    text = text_of(content)
+    media: list[MediaPart] = []
+    for index, part in enumerate([] if isinstance(content, str) else content):
+        read = _read_media(part, f"{field}.{index}")
+        if isinstance(read, MediaPart):
+            media.append(read)
+        elif read and is_question:
+            raise InvalidRunInput(field=f"{field}.{index}", error=read)
+    if not text.strip() and media:
+        text = ", ".join(part.label for part in media)
+    if not is_question:
+        return MessageContent(text)
+    if len(media) > MOST_ATTACHMENTS:
+        raise InvalidRunInput(field=field, error=f"has more than {MOST_ATTACHMENTS} pictures and files")
+    if not text.strip():
+        raise InvalidRunInput(field=field, error="must not be empty")
+    return MessageContent(text, tuple(media))
+
+
+def _read_media(part: object, field: str) -> MediaPart | str:
+    """The picture or file of a part, or why it can't be read; nothing of a text."""
+    if isinstance(part, TextPart):
+        return ""
+    if not isinstance(part, ImagePart):
+        return "can't be read: send text or images"
+    source = part.source
+    kind: Literal["image", "document"] = "image"
+    filename = _filename(part)
+    if isinstance(source, DataSource):
+        return MediaPart(field, kind, data=source.value, mime_type=source.mime_type, filename=filename)
+    return "can't be fetched: send the bytes, as a source of type data"
+
+
+def _filename(part: ImagePart | DocumentPart) -> str:
+    metadata = as_object(part.metadata)
+    return (as_text(metadata.get("filename")) or as_text(metadata.get("name"))).strip()[:_LONGEST_NAME]
+
+
+def upgrade_message_parts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """The input (top-level keys in camelCase) without nulls, and with 0.x binary parts as media parts.
+
+    Binary parts with only an id are rejected: nobody can fetch them.
+    """
+    upgraded: dict[str, JsonValue] = {key: value for key, value in fields.items() if value is not None}
+    if isinstance(upgraded.get("messages"), list):
+        upgraded["messages"] = [
+            _message(message, f"messages.{index}") for index, message in enumerate(as_list(upgraded["messages"]))
+        ]
+    return upgraded
+
+
+def _message(message: JsonValue, field: str) -> JsonValue:
+    if not isinstance(message, dict):
+        return message
+    # Null content must be rejected by the model, unlike absent options.
+    upgraded = {key: v for key, v in message.items() if v is not None or key == "content"}
+    if isinstance(upgraded.get("content"), list):
+        upgraded["content"] = _parts(as_list(upgraded["content"]), f"{field}.content")
+    return upgraded
+
+
+def _parts(parts: list[JsonValue], field: str) -> list[JsonValue]:
+    modern = [part for part in parts if as_object(part).get("type") != "binary"]
+    upgraded: list[JsonValue] = []
+    for index, part in enumerate(parts):
+        fields = as_object(part)
+        if fields.get("type") != "binary":
+            upgraded.append(part)
+            continue
+        media = _media_part(fields, f"{field}.{index}")
+        if media not in modern:
+            upgraded.append(media)
+    return upgraded
+
+
+def _media_part(part: dict[str, JsonValue], field: str) -> dict[str, JsonValue]:
+    mime_type = as_text(part.get("mimeType")) or as_text(part.get("mime_type"))
+    family = mime_type.partition("/")[0]
+    source: dict[str, JsonValue]
+    if data := as_text(part.get("data")):
+        source = {"type": "data", "value": data, "mimeType": mime_type}
+    elif url := as_text(part.get("url")):
+        source = {"type": "url", "value": url, "mimeType": mime_type}
+    else:
+        raise InvalidRunInput(field=field, error="a binary part needs data or a url")
+    media: dict[str, JsonValue] = {"type": family if family in _KINDS else "document", "source": source}
+    if filename := as_text(part.get("filename")):
+        media["metadata"] = {"filename": filename}
+    return media
