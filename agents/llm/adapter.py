@@ -92,7 +92,7 @@ class HttpChatModel(ABC):
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         call = self._call(messages, tools)
-        return stream_turn(self._client, self.endpoint, call, self._reader())
+        return stream_turn(self._client, self.endpoint, call, self._reader(tools))
 
     def _address(self, path: str) -> str:
         # Users often configure the full path.
@@ -103,8 +103,8 @@ class HttpChatModel(ABC):
         """The request for one turn."""
 
     @abstractmethod
-    def _reader(self) -> PayloadReader:
-        """A reader for one turn."""
+    def _reader(self, tools: Sequence[ToolSpec]) -> PayloadReader:
+        """A reader for one turn that offers these tools."""
 
 
 def all_images(messages: Sequence[ModelMessage]) -> tuple[ModelImage, ...]:

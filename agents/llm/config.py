@@ -21,6 +21,8 @@ class Traits:
         reasoning_field: Where reasoning is in a delta; the other common name is read too.
         echo_reasoning: Send reasoning back with assistant turns that called tools (DeepSeek).
         think_tags: An answer may begin with ``<think>...</think>``, which is reasoning.
+        begins_in_thought: The template writes the opening tag, so that an answer has the closing one alone; None: the
+            first turn shows it, whose text is passed on at its end only.
         max_tokens: None sends no limit.
         temperature: None leaves it to the endpoint.
         system_role: ``user`` puts the system message in front of the first question.
@@ -33,7 +35,8 @@ class Traits:
     reasoning_field: str = "reasoning_content"
     echo_reasoning: bool = False
     vision: bool = False
-    think_tags: bool = False
+    think_tags: bool = True
+    begins_in_thought: bool | None = False
     max_tokens: int | None = None
     max_tokens_field: str = "max_tokens"
     temperature: float | None = None

@@ -64,7 +64,7 @@ class GeminiModel(HttpChatModel):
         offers_tools, images = uses_tools(messages, tools), all_images(messages)
         return ModelRequest(url, headers, body, offers_tools=offers_tools, images=images)
 
-    def _reader(self) -> PayloadReader:
+    def _reader(self, tools: Sequence[ToolSpec]) -> PayloadReader:
         return GeminiReader()
 
 

@@ -1,12 +1,10 @@
 """Client of OpenAI-compatible chat-completions endpoints."""
 
 import json
-import re
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TypeGuard
-from uuid import uuid4
 
 import httpx
 from pydantic import JsonValue
@@ -25,165 +23,12 @@ from agents.llm.base import (
 )
 from agents.llm.config import ModelEndpoint, Traits
 from agents.llm.errors import ModelFault, StreamOptionsRefused, model_failed
-from agents.llm.think_tags import ThinkTagParser
+from agents.llm.think_tags import ThinkTagParser, ThoughtHabit
+from agents.llm.tool_call_accumulator import ToolCallAccumulator
 from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.errors.server import ModelFailed
-from core.json_access import as_count, as_list, as_object, as_text, parse
+from core.json_access import as_count, as_list, as_object, as_text
 from core.logging import get_logger
-
-_NO_ARGUMENTS = "{}"
-_UNNAMED = "unnamed"
-_MARKS = re.compile(r'["\\{}\[\]]')
-
-
-class _Nesting:
-    """Incremental JSON nesting: parsing the whole text at every piece takes quadratic time."""
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._in_string = False
-        self._length = 0
-        # Position of the character that a backslash escapes.
-        self._escaped = -1
-
-    @property
-    def is_open(self) -> bool:
-        return self._in_string or self._depth > 0
-
-    def feed(self, text: str) -> None:
-        for match in _MARKS.finditer(text):
-            mark, place = match.group(), self._length + match.start()
-            if place == self._escaped:
-                continue
-            if self._in_string:
-                self._in_string = mark != '"'
-                self._escaped = place + 1 if mark == "\\" else -1
-            elif mark == '"':
-                self._in_string = True
-            else:
-                self._depth += (mark in "{[") - (mark in "}]")
-        self._length += len(text)
-
-
-@dataclass(slots=True)
-class _OpenCall:
-    """One call so far; ``is_announced``: its opening, which needs a name, was passed on.
-
-    ``buffered`` are arguments not passed on yet: those before the name, and an empty object, which some gateways send
-    first.
-    """
-
-    call_id: str
-    upstream_id: str
-    name: str
-    pieces: list[str] = field(default_factory=list[str])
-    buffered: str = ""
-    is_announced: bool = False
-    nesting: _Nesting = field(default_factory=_Nesting)
-
-    @property
-    def arguments(self) -> str:
-        return "".join(self.pieces) + self.buffered
-
-    def is_finished(self) -> bool:
-        if self.nesting.is_open:
-            return False
-        try:
-            parse(self.arguments)
-        except ValueError:
-            return False
-        return True
-
-    def is_over(self) -> bool:
-        """Whether the arguments are complete; an empty object may precede real ones."""
-        return self.arguments != _NO_ARGUMENTS and self.is_finished()
-
-    def repeats(self, arguments: str) -> bool:
-        """Whether these are the whole arguments again, as some endpoints end a call."""
-        return arguments.startswith("{") and arguments == self.arguments and self.is_finished()
-
-    def add(self, arguments: str) -> ModelToolCall | None:
-        if arguments and not self.repeats(arguments):
-            if self.buffered == _NO_ARGUMENTS:
-                self.buffered, self.nesting = "", _Nesting()
-            self.buffered += arguments
-            self.nesting.feed(arguments)
-        if not self.name:
-            return None
-        is_buffered = self.buffered == _NO_ARGUMENTS and not self.pieces
-        return self._pass_on("" if is_buffered else self.buffered)
-
-    def close(self) -> ModelToolCall | None:
-        self.name = self.name or _UNNAMED
-        return self._pass_on(self.buffered)
-
-    def _pass_on(self, arguments: str) -> ModelToolCall | None:
-        opens, self.is_announced = not self.is_announced, True
-        if arguments:
-            self.pieces.append(arguments)
-            self.buffered = ""
-        if not opens and not arguments:
-            return None
-        return ModelToolCall(self.call_id, self.name, arguments, opens)
-
-
-class ToolCallAccumulator:
-    """Assigns each delta to its call, by index and id.
-
-    A new id with a name, or any new call after a finished one, opens a call even at an index in use (Ollama and several
-    gateways put every call at index 0); a delta without an index continues the last call; a missing or repeated id is
-    replaced by a made-up one.
-    """
-
-    def __init__(self) -> None:
-        self._by_index: dict[int, _OpenCall] = {}
-        self._last: _OpenCall | None = None
-        self._calls: dict[str, _OpenCall] = {}
-
-    def add(self, delta: JsonValue) -> ModelToolCall | None:
-        fields = as_object(delta)
-        function = as_object(fields.get("function"))
-        name, upstream_id = as_text(function.get("name")), as_text(fields.get("id"))
-        arguments = _arguments_text(function.get("arguments"))
-        index = fields.get("index")
-        call = self._by_index.get(index) if isinstance(index, int) else self._last
-        if call is None or _is_new(call, upstream_id=upstream_id, name=name, arguments=arguments):
-            call = self._open(upstream_id, name)
-        if isinstance(index, int):
-            self._by_index[index] = call
-        self._last = call
-        call.name = call.name or name
-        call.upstream_id = call.upstream_id or upstream_id
-        return call.add(arguments)
-
-    def close(self) -> list[ModelToolCall]:
-        closed = (call.close() for call in self._calls.values())
-        return [event for event in closed if event is not None]
-
-    def _open(self, upstream_id: str, name: str) -> _OpenCall:
-        usable = upstream_id and upstream_id not in self._calls
-        call_id = upstream_id if usable else f"call_{uuid4().hex}"
-        self._calls[call_id] = _OpenCall(call_id, upstream_id, name)
-        return self._calls[call_id]
-
-
-def _is_new(call: _OpenCall, *, upstream_id: str, name: str, arguments: str) -> bool:
-    if upstream_id and call.upstream_id and upstream_id != call.upstream_id:
-        return bool(name) or call.is_finished()
-    if not name or not call.name:
-        return False
-    if name != call.name:
-        return True
-    if upstream_id and upstream_id == call.upstream_id:
-        return arguments.startswith("{") and call.is_over() and not call.repeats(arguments)
-    return call.is_finished()
-
-
-def _arguments_text(arguments: JsonValue) -> str:
-    if arguments is None or isinstance(arguments, str):
-        return arguments or ""
-    return json.dumps(arguments, ensure_ascii=False)
-
 
 _log = get_logger(__name__)
 
@@ -288,16 +133,18 @@ def _content_parts(message: ModelMessage) -> JsonValue:
 class OpenAIReader(PayloadReader):
     """Reader of one completion, streamed or whole."""
 
-    def __init__(self, traits: Traits) -> None:
+    def __init__(self, traits: Traits, tools: Sequence[ToolSpec] = (), habit: ThoughtHabit | None = None) -> None:
         super().__init__()
-        self._calls = ToolCallAccumulator()
+        self._calls = ToolCallAccumulator(tool.name for tool in tools)
         self._details = ReasoningAccumulator()
-        self._tags = ThinkTagParser() if traits.think_tags else None
+        self._tags = ThinkTagParser(habit) if traits.think_tags else None
         self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
 
     def close(self) -> list[ModelEvent]:
-        events: list[ModelEvent] = list(self._tags.close()) if self._tags else []
-        return events + list(self._calls.close()) + list(self._details.close())
+        calls = self._note_calls(self._calls.close())
+        is_cut = self.finish_reason == "length"
+        text = self._tags.close(is_cut=is_cut, has_calls=self.has_calls) if self._tags else []
+        return [*text, *calls, *self._details.close()]
 
     def _read(self, payload: str) -> Iterable[ModelEvent]:
         if payload.strip() == "[DONE]":
@@ -325,15 +172,22 @@ class OpenAIReader(PayloadReader):
         delta = as_object(choice.get("delta")) or as_object(choice.get("message"))
         reasoning = (as_text(delta.get(name)) for name in self._reasoning_fields)
         if thought := next(filter(None, reasoning), ""):
+            yield from self._end_thought()
             yield ModelThought(thought)
         for detail in as_list(delta.get("reasoning_details")):
             self._details.add(detail)
         if text := _content(delta.get("content")):
             yield from self._tags.feed(text) if self._tags else [ModelText(text)]
-        for call in as_list(delta.get("tool_calls")):
-            self.has_calls = True
-            if (event := self._calls.add(call)) is not None:
-                yield event
+        for call in _call_deltas(delta):
+            yield from self._end_thought()
+            yield from self._note_calls(self._calls.add(call))
+
+    def _end_thought(self) -> Iterable[ModelEvent]:
+        return self._tags.end_thought() if self._tags else []
+
+    def _note_calls(self, calls: list[ModelToolCall]) -> list[ModelToolCall]:
+        self.has_calls = self.has_calls or bool(calls)
+        return calls
 
     def _read_usage(self, usage: dict[str, JsonValue]) -> None:
         if not usage:
@@ -360,6 +214,15 @@ def _reported(chunk: dict[str, JsonValue]) -> ModelFailed:
 
 def _is_number(code: JsonValue) -> TypeGuard[str]:
     return isinstance(code, str) and code.isdecimal() and len(code) <= 3
+
+
+def _call_deltas(delta: dict[str, JsonValue]) -> list[JsonValue]:
+    """The deltas of calls, also under the name of before ``tool_calls``."""
+    calls = delta.get("tool_calls")
+    if calls:
+        return calls if isinstance(calls, list) else [calls]
+    function = as_object(delta.get("function_call"))
+    return [{"function": function}] if function else []
 
 
 def _content(content: JsonValue) -> str:
@@ -397,6 +260,7 @@ class OpenAIModel(HttpChatModel):
     def __init__(self, endpoint: ModelEndpoint, client: httpx.AsyncClient) -> None:
         super().__init__(endpoint, client)
         self._traits = endpoint.traits
+        self._habit = ThoughtHabit(endpoint.traits.begins_in_thought)
 
     async def _turn(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
@@ -427,5 +291,5 @@ class OpenAIModel(HttpChatModel):
         offers_tools, images = uses_tools(messages, tools), all_images(messages)
         return ModelRequest(url, headers, body, offers_tools=offers_tools, images=images)
 
-    def _reader(self) -> PayloadReader:
-        return OpenAIReader(self._traits)
+    def _reader(self, tools: Sequence[ToolSpec]) -> PayloadReader:
+        return OpenAIReader(self._traits, tools, self._habit)

@@ -10,7 +10,7 @@ WireProtocol = Literal["openai", "anthropic", "gemini"]
 
 
 # Local servers: no key, any model.
-_LOCAL = Traits(think_tags=True, context_window=32_768)
+_LOCAL = Traits(begins_in_thought=None, context_window=32_768)
 CUSTOM_NAME = "openai-compatible"
 
 
@@ -58,5 +58,5 @@ PROVIDERS: Mapping[str, ModelProvider] = {
     "lmstudio": ModelProvider("http://127.0.0.1:1234/v1", traits=_LOCAL),
 }
 
-CUSTOM = ModelProvider("", traits=Traits(think_tags=True))
+CUSTOM = ModelProvider("")
 """Any other OpenAI-compatible endpoint, named by its address alone."""

@@ -21,6 +21,7 @@ from agents.llm.base import (
     ToolCall,
     ToolSpec,
 )
+from agents.llm.delta_text import whole_escapes
 from agents.llm.errors import ModelFault, model_failed
 from agents.llm.think_tags import partial_mark_length
 from core.json_access import parse
@@ -269,6 +270,6 @@ class TextCallParser:
 def is_json_object(text: str) -> bool:
     """Whether a text is one JSON object."""
     try:
-        return isinstance(parse(text), dict)
+        return isinstance(parse(whole_escapes(text)), dict)
     except ValueError:
         return False

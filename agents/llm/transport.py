@@ -27,6 +27,7 @@ from agents.llm.base import (
     ToolsRefused,
 )
 from agents.llm.config import ModelEndpoint
+from agents.llm.delta_text import DeltaCleaner, parse_chunk
 from agents.llm.errors import (
     ModelFault,
     StreamOptionsRefused,
@@ -39,7 +40,7 @@ from agents.llm.errors import (
 )
 from core.errors.requests import UrlNotAllowed
 from core.errors.server import ModelFailed
-from core.json_access import as_object, parse
+from core.json_access import as_object
 from core.sse import EventTooLarge, SseDecoder
 
 _VAGUE = (ModelFault.SERVER_ERROR, ModelFault.REFUSED, ModelFault.UNKNOWN_PATH)
@@ -66,6 +67,7 @@ class PayloadReader(ABC):
         self.usage: TokenUsage | None = None
         self.has_calls = False
         self.failure: ModelFailed | None = None
+        self._cleaner = DeltaCleaner()
 
     def read_all(self, payloads: Iterable[str]) -> list[ModelEvent]:
         events: list[ModelEvent] = []
@@ -76,14 +78,18 @@ class PayloadReader(ABC):
                 self.failure = failure
             if self.is_done or self.failure is not None:
                 break
-        return merge_deltas(events)
+        return self._cleaner.feed(merge_deltas(events))
+
+    def read_rest(self) -> list[ModelEvent]:
+        """What is left at the end of the stream."""
+        return [*self._cleaner.feed(self.close()), *self._cleaner.close()]
 
     def close(self) -> list[ModelEvent]:
         return []
 
     def _read(self, payload: str) -> Iterable[ModelEvent]:
         try:
-            chunk = as_object(parse(payload))
+            chunk = as_object(parse_chunk(payload))
         except ValueError as error:
             raise model_failed(ModelFault.NOT_JSON) from error
         return self._read_object(chunk)
@@ -191,7 +197,7 @@ async def _events(
             if reader.is_done or reader.failure is not None:
                 break
     if reader.failure is None:
-        for event in reader.close():
+        for event in reader.read_rest():
             yield event
 
 

@@ -17,6 +17,7 @@ class LlmOptions(BaseModel):
         echo_reasoning: send reasoning back with turns that called tools.
         vision: the model may be shown pictures.
         think_tags: an answer may begin with ``<think>...</think>``.
+        begins_in_thought: an answer begins with a thought, of which only ``</think>`` is written.
         max_tokens: longest answer.
         max_tokens_field: name of that parameter.
         temperature: how freely tokens are drawn.
@@ -37,6 +38,7 @@ class LlmOptions(BaseModel):
     echo_reasoning: bool | None = None
     vision: bool | None = None
     think_tags: bool | None = None
+    begins_in_thought: bool | None = None
     max_tokens: int | None = Field(default=None, ge=1)
     max_tokens_field: str | None = Field(default=None, min_length=1)
     temperature: float | None = Field(default=None, ge=0, le=2)

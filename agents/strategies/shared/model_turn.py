@@ -36,6 +36,7 @@ from agents.llm.base import (
     ToolSpec,
     ToolsRefused,
 )
+from agents.llm.delta_text import whole_escapes
 from agents.strategies.shared.base import Strategy
 from agents.strategies.shared.budget import Budget, EndedBy
 from agents.strategies.shared.event_channel import OpenEntities
@@ -217,7 +218,9 @@ class _TurnStream:
             self._emit(TextEnded(self._message_id))
         for call in self._calls.values():
             self._emit(ToolCallEnded(call.id))
-        calls = tuple(ToolCall(c.id, c.name, "".join(c.arguments), c.signature) for c in self._calls.values())
+        calls = tuple(
+            ToolCall(c.id, c.name, whole_escapes("".join(c.arguments)), c.signature) for c in self._calls.values()
+        )
         return Turn(
             self._message_id,
             "".join(self._text),

@@ -169,7 +169,7 @@ async def test_leading_think_tags_are_reasoning_when_the_model_writes_them(serve
 
 
 async def test_think_tags_stay_text_when_the_endpoint_does_not_use_them(server, client):
-    assert text_of(await collect(server, client, "think-tags")).startswith("<think>Let me")
+    assert text_of(await collect(server, client, "think-tags", think_tags=False)).startswith("<think>Let me")
 
 
 @pytest.mark.parametrize("model", ["usage-in-choice", "usage-in-each-chunk", "usage-then-zeros", "whole"])

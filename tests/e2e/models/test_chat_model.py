@@ -113,6 +113,7 @@ def test_question_asked_again_is_asked_once(user: Api, scripted_llm: ModelServer
         ("not-json", ModelFault.NOT_JSON.en),
         ("filtered", ModelFault.FILTERED.en),
         ("empty", "the model gave an empty answer"),
+        ("blank", "the model gave an empty answer"),
     ],
 )
 def test_failure_of_the_model_is_told_safely(user: Api, llm_product: Server, script: str, reason: str):
