@@ -27,19 +27,24 @@ _FOREIGN = "No run of this thread has this id and as many events"
 
 @dataclass(frozen=True, slots=True)
 class ThreadPosition:
-    """A reader's position: after event ``after`` of a run, 0 for its beginning."""
+    """A reader's position: after event ``after`` of a run's log, 0 for its beginning.
+
+    ``part`` counts the events made of the next one in the log that the reader has, too.
+    """
 
     run: AgentRun
     after: int
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadEvent:
-    """An event for a reader; ``seq`` is None if another event of the same position follows."""
+    """An event for a reader, and the position behind it, as in ``ThreadPosition``."""
 
     run_id: str
-    seq: int | None
+    seq: int
     event: WireEvent
+    part: int = 0
 
 
 async def is_new_thread(session: AsyncSession, run_key: str) -> bool:
@@ -53,12 +58,13 @@ async def is_new_thread(session: AsyncSession, run_key: str) -> bool:
 
 
 async def find_position(
-    session: AsyncSession, principal: Principal, thread_id: str, cursor: tuple[str, int] | None
+    session: AsyncSession, principal: Principal, thread_id: str, cursor: tuple[str, int, int] | None
 ) -> ThreadPosition | None:
     """The position at which a reader of one of the caller's threads begins; None if it read everything.
 
     Args:
-        cursor: Run id and number of the last event read; None for the newest run.
+        cursor: Run id, and numbers of the last event and of the parts of the next one that were read;
+            None for the newest run.
     """
     thread = await sessions.get(session, principal, thread_id)
     runs = select(AgentRun).where(AgentRun.session_id == thread.id)
@@ -67,14 +73,26 @@ async def find_position(
         if run is None:
             raise RunNotFound
         return ThreadPosition(run, 0)
-    run_id, seq = cursor
+    run_id, seq, part = cursor
     run = (await session.exec(runs.where(AgentRun.run_id == run_id))).first()
-    if run is None or seq > run.last_seq:
+    if run is None or seq > run.last_seq or (part and not await _has_part(session, run, seq, part)):
         raise InvalidCursor(cursor=f"{run_id}:{seq}", error=_FOREIGN)
     if run.status == RunStatus.RUNNING or seq < run.last_seq:
-        return ThreadPosition(run, seq)
+        return ThreadPosition(run, seq, part)
     following = await _neighbour(session, run, older=False)
     return None if following is None else ThreadPosition(following, 0)
+
+
+async def _has_part(session: AsyncSession, run: AgentRun, seq: int, part: int) -> bool:
+    """Whether the event behind ``seq`` becomes more than ``part`` events."""
+    logged = await event_log.read_all(session, run.id)
+    translator = EventTranslator(await _open_calls(session, run))
+
+    def count() -> int:
+        counts = [len(translator.translate(event)) for event in logged[: seq + 1]]
+        return counts[seq] if seq < len(counts) else 0
+
+    return part < await asyncio.to_thread(count)
 
 
 async def follow_thread(
@@ -85,7 +103,7 @@ async def follow_thread(
     Yields an empty list if nothing happens for a while.
     """
     run: AgentRun | None = place.run
-    after = place.after
+    after, part = place.after, place.part
     while run is not None:
         is_over = False
         async with database.reading() as session:
@@ -94,13 +112,13 @@ async def follow_thread(
             async for entries in followed:
                 is_over = bool(entries) and entries[-1].is_terminal
                 # Parsing an answer's markdown can take long: not on the event loop.
-                yield await asyncio.to_thread(translate_entries, translator, run.run_id, entries, after)
+                yield await asyncio.to_thread(translate_entries, translator, run.run_id, entries, after, part)
         if not is_over:
             # Deleted, or handed over: the reader must reconnect, or the rest would be skipped.
             return
         async with database.reading() as session:
             run = await _neighbour(session, run, older=False)
-        after = 0
+        after = part = 0
 
 
 async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, CallProgress]:
@@ -122,15 +140,16 @@ async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, CallPro
 
 
 def translate_entries(
-    translator: EventTranslator, run_id: str, entries: Sequence[LogEntry], after: int
+    translator: EventTranslator, run_id: str, entries: Sequence[LogEntry], after: int, part: int = 0
 ) -> list[ThreadEvent]:
-    """Translate a run's next log entries for a reader that has the events up to ``after``."""
+    """Translate a run's next log entries for a reader that has the events up to ``after``, and some of the next."""
     frames: list[ThreadEvent] = []
     for entry in entries:
         events = translator.translate(orjson.loads(entry.payload))
         if entry.seq > after:
-            frames += [ThreadEvent(run_id, None, event) for event in events[:-1]]
-            frames += [ThreadEvent(run_id, entry.seq, event) for event in events[-1:]]
+            own = [ThreadEvent(run_id, entry.seq - 1, event, number) for number, event in enumerate(events[:-1], 1)]
+            own += [ThreadEvent(run_id, entry.seq, event) for event in events[-1:]]
+            frames += own[part:] if entry.seq == after + 1 else own
     return frames
 
 

@@ -73,13 +73,11 @@ def _in_task(first: AgentRun) -> tuple[ColumnElement[bool], ...]:
 
 
 async def view(session: AsyncSession, principal: Principal, session_id: str, task_id: str) -> TaskView:
-    """The state of a task: ``not_found`` without its session, ``idle`` without a question."""
+    """The state of a task; ``not_found`` without its session, too."""
     try:
         first, newest = await find_task(session, principal, session_id, task_id)
-    except SessionNotFound:
+    except (SessionNotFound, RunNotFound):
         return TaskView("not_found")
-    except RunNotFound:
-        return TaskView("idle")
     runs = select(AgentRun.run_id).where(*_in_task(first))
     query = select(ChatMessage).where(ChatMessage.session_id == first.session_id, col(ChatMessage.run_id).in_(runs))
     messages = (await session.exec(query.order_by(col(ChatMessage.position)))).all()

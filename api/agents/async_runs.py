@@ -19,7 +19,7 @@ from api.http.errors import error_responses
 from api.http.multipart import STREAMS_BODY
 from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
-from api.streaming.framing import format_cursor, parse_cursor, stream_response
+from api.streaming.framing import format_cursor, parse_thread_cursor, stream_response
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -184,10 +184,10 @@ async def accept_run(
 
 
 def frame(item: ThreadEvent) -> bytes:
-    """One server-sent event; only the last one of a position carries its id, so that none is lost."""
+    """One server-sent event with the position behind it."""
     kind = str(item.event["type"])
-    place = "" if item.seq is None else f"id: {format_cursor(item.run_id, item.seq)}\n"
-    return f"{place}event: {kind}\ndata: ".encode() + orjson.dumps(item.event) + b"\n\n"
+    cursor = format_cursor(item.run_id, item.seq, item.part)
+    return f"id: {cursor}\nevent: {kind}\ndata: ".encode() + orjson.dumps(item.event) + b"\n\n"
 
 
 async def pieces(feed: AsyncGenerator[list[ThreadEvent]]) -> AsyncGenerator[bytes]:
@@ -219,7 +219,7 @@ async def stream_thread(
     From an event of an earlier run on it goes through the later ones. The stream ends with the
     newest run; 204 tells an `EventSource` not to come back.
     """
-    cursor = parse_cursor(requested) if requested else None
+    cursor = parse_thread_cursor(requested) if requested else None
     async with database.reading() as session:
         place = await find_position(session, principal, thread_id, cursor)
     if place is None:

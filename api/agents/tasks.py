@@ -211,7 +211,7 @@ async def resume(
 async def status(
     user_id: Text, session_id: Text, task_id: Text, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> SessionStatusResponse:
-    """Where a task is: `not_found`, `idle`, `running`, `interrupted`, `completed` or `error`."""
+    """Where a task is: `not_found`, `running`, `interrupted`, `completed` or `error`."""
     owner = await person(database, principal, user_id)
     async with database.reading() as session:
         task = await tasks.view(session, owner, session_id, task_id)

@@ -22,21 +22,37 @@ from core.errors.requests import InvalidCursor
 # A header line carries printable ASCII only; a blank at its end is lost, a percent sign escapes.
 _PLAIN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
 # As long as a sequence number gets; int() would read a million digits, too.
-_SEQ = re.compile(r"[0-9]{1,15}")
+_SEQ = re.compile(r"([0-9]{1,15})(?:\.([1-9]))?")
 _LONGEST = 4000
 
 
-def format_cursor(run_id: str, seq: int) -> str:
-    """The position behind event ``seq`` of a run: ``<runId>:<seq>``, with unsafe characters percent-encoded."""
-    return f"{quote(run_id, safe=_PLAIN)}:{seq}"
+def format_cursor(run_id: str, seq: int, part: int = 0) -> str:
+    """The position behind event ``seq`` of a run: ``<runId>:<seq>``, with unsafe characters percent-encoded.
+
+    In a stream that makes several events of one, ``.<part>`` counts those of the next event that are behind it, too.
+    """
+    return f"{quote(run_id, safe=_PLAIN)}:{seq}{f'.{part}' if part else ''}"
 
 
 def parse_cursor(text: str) -> tuple[str, int]:
     """The run id, which may hold colons, and the number of the last event that was read."""
-    run_id, colon, seq = text.strip().rpartition(":")
-    if len(text) > _LONGEST or not (run_id and colon and _SEQ.fullmatch(seq)):
-        raise InvalidCursor(cursor=text[:_LONGEST], error="Give an id of this stream as it came")
-    return unquote(run_id, errors="replace"), int(seq)
+    run_id, seq, part = parse_thread_cursor(text)
+    if part:
+        raise _invalid_cursor(text)
+    return run_id, seq
+
+
+def parse_thread_cursor(text: str) -> tuple[str, int, int]:
+    """As ``parse_cursor``, and the number of parts of the next event that were read."""
+    run_id, colon, place = text.strip().rpartition(":")
+    numbers = _SEQ.fullmatch(place)
+    if len(text) > _LONGEST or not (run_id and colon and numbers):
+        raise _invalid_cursor(text)
+    return unquote(run_id, errors="replace"), int(numbers[1]), int(numbers[2] or 0)
+
+
+def _invalid_cursor(text: str) -> InvalidCursor:
+    return InvalidCursor(cursor=text[:_LONGEST], error="Give an id of this stream as it came")
 
 
 EVENT_STREAM = "text/event-stream"

@@ -63,13 +63,13 @@ def logs(draw: st.DrawFn) -> list[LogEntry]:
     ]
 
 
-def frames(entries: list[LogEntry], *, after: int = 0, batch: int = 500) -> list[ThreadEvent]:
+def frames(entries: list[LogEntry], *, after: int = 0, part: int = 0, batch: int = 500) -> list[ThreadEvent]:
     """What a reader gets of a log that is read in batches."""
     translator = EventTranslator()
     return [
         frame
         for start in range(0, len(entries), batch)
-        for frame in translate_entries(translator, RUN, entries[start : start + batch], after)
+        for frame in translate_entries(translator, RUN, entries[start : start + batch], after, part)
     ]
 
 
@@ -78,12 +78,9 @@ def test_stream_taken_up_behind_any_event_is_the_whole_one(entries, data, batch)
     whole = frames(entries)
     cut = data.draw(st.integers(0, len(whole)))
     got = whole[:cut]
-    # A reader knows the last id it was told; what came after it without one comes again.
-    while got and got[-1].seq is None:
-        got.pop()
-    after = got[-1].seq if got else 0
+    after, part = (got[-1].seq, got[-1].part) if got else (0, 0)
 
-    assert got + frames(entries, after=after, batch=batch) == whole
+    assert got + frames(entries, after=after, part=part, batch=batch) == whole
 
 
 @given(logs())
@@ -98,7 +95,7 @@ def test_stream_can_be_taken_up_at_any_number_of_the_log(entries):
 def test_events_are_whole_and_in_order(entries):
     whole = frames(entries)
     events = [frame.event for frame in whole]
-    numbers = [frame.seq for frame in whole if frame.seq is not None]
+    numbers = [(frame.seq, frame.part) for frame in whole]
 
     check_keys(events)
     assert all((e["threadId"], e["runId"]) == (THREAD, RUN) for e in events)

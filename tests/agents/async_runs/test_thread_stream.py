@@ -44,13 +44,13 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(database: Database, mo
     assert frames_of(b"".join(connection.pieces))[-1].name == "RUN_FINISHED"
 
 
-async def test_only_the_last_event_of_a_place_names_it():
+async def test_each_event_of_a_log_entry_names_a_place_of_its_own():
     async def feed() -> AsyncGenerator[list[ThreadEvent]]:
-        yield [ThreadEvent("r:1", None, {"type": "A"}), ThreadEvent("r:1", 7, {"type": "B"})]
+        yield [ThreadEvent("r:1", 6, {"type": "A"}, part=1), ThreadEvent("r:1", 7, {"type": "B"})]
 
     sent = b"".join([piece async for piece in async_runs.pieces(feed())])
 
-    assert sent == b'event: A\ndata: {"type":"A"}\n\nid: r:1:7\nevent: B\ndata: {"type":"B"}\n\n'
+    assert sent == b'id: r:1:6.1\nevent: A\ndata: {"type":"A"}\n\nid: r:1:7\nevent: B\ndata: {"type":"B"}\n\n'
 
 
 async def test_feed_is_closed_when_its_reader_has_left():

@@ -15,7 +15,18 @@ from tests.fixtures.http.client import Api, eventually
 from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.product.server import Server, one_shape
 from tests.fixtures.runs.agent_runs import GUIDE, GuideKb
-from tests.fixtures.runs.async_runs import RUNS, Follower, answer_of, check_keys, frames_of, read, run, run_input, start
+from tests.fixtures.runs.async_runs import (
+    RUNS,
+    Follower,
+    Sent,
+    answer_of,
+    check_keys,
+    frames_of,
+    read,
+    run,
+    run_input,
+    start,
+)
 
 QUESTION = "Which port does the relay server listen on?"
 CARD = Draft202012Validator(UiSchemaRenderer.model_json_schema())
@@ -197,22 +208,53 @@ def test_stream_is_framed_as_documented(user: Api, thread: str):
     assert answer.content.endswith(b"\n\n")
     for frame in frames_of(answer.content):
         assert frame.name == frame.event["type"]
-        assert frame.id is None or frame.id.startswith(f"{body['runId']}:")
+        assert frame.id is not None
+        assert frame.id.startswith(f"{body['runId']}:")
     first = answer.content.decode().split("\n")[:3]
     assert first[:2] == [f"id: {body['runId']}:1", "event: RUN_STARTED"]
     assert first[2].startswith('data: {"type":"RUN_STARTED",')
 
 
-def test_stream_goes_on_behind_any_event(user: Api, thread: str):
-    start(user, worker(QUESTION, thread))
+def check_resuming(user: Api, thread: str) -> list[Sent]:
+    """All frames of a thread: each has an id of its own, which gives exactly the rest."""
     whole = read(user, thread)
-
+    assert len({frame.id for frame in whole}) == len(whole)
     for place, frame in enumerate(whole[:-1]):
-        if frame.id is None:
-            continue
+        assert frame.id
         rest = whole[place + 1 :]
         assert read(user, thread, headers={"Last-Event-ID": frame.id}) == rest
         assert read(user, thread, params={"after": frame.id}) == rest
+    return whole
+
+
+def test_run_without_a_router_goes_on_behind_its_step(user: Api):
+    body = run_input("hello", forwardedProps={"agent_type": "react"})
+    start(user, body)
+    whole = check_resuming(user, body["threadId"])
+    assert types_of([frame.event for frame in whole])[-2:] == ["STEP_FINISHED", "RUN_FINISHED"]
+
+
+def test_failed_run_goes_on_behind_the_answer_that_says_so(reader: Api):
+    body = run_input("Hi #unauthorized")
+    start(reader, body)
+    whole = check_resuming(reader, body["threadId"])
+    assert types_of([frame.event for frame in whole])[-2:] == ["TEXT_MESSAGE_END", "RUN_ERROR"]
+
+
+def test_place_inside_an_event_that_has_no_such_part_is_refused(user: Api):
+    body = run_input("hello", forwardedProps={"agent_type": "react"})
+    start(user, body)
+    ids = [frame.id or "" for frame in read(user, body["threadId"])]
+    path = f"{RUNS}/{body['threadId']}/events"
+    for cursor in (f"{ids[0]}.1", f"{ids[-1]}.1", f"{ids[-2]}1", f"{body['runId']}:1.", f"{body['runId']}:1.0"):
+        user.refused(InvalidCursor, "GET", path, headers={"Last-Event-ID": cursor})
+    # The run's own stream has no such places.
+    user.refused(InvalidCursor, "GET", f"/agent/run/{body['runId']}/events", headers={"Last-Event-ID": ids[-2]})
+
+
+def test_stream_goes_on_behind_any_event(user: Api, thread: str):
+    start(user, worker(QUESTION, thread))
+    whole = check_resuming(user, thread)
     # Nothing is left: an EventSource must not come back again and again.
     done = user.request("GET", f"{RUNS}/{thread}/events", headers={"Last-Event-ID": whole[-1].id})
     assert (done.status_code, done.content) == (204, b"")

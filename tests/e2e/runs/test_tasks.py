@@ -84,12 +84,16 @@ def test_invoke_runs_a_task_whose_status_tells_how_it_went(make, prefix: str):
     assert last["interrupt_data"] is None
 
 
-def test_status_not_found_idle(make):
-    tasks = make()
+@PREFIXES
+def test_status_of_a_task_that_is_not_there_is_not_found(make, prefix: str):
+    tasks = make(prefix)
+    # Neither without its session, nor in one that has other tasks, nor in one that has none.
     assert tasks.status("none")["status"] == "not_found"
     tasks.wait(tasks.invoke("hello"), "completed")
-    idle = tasks.status("none")
-    assert (idle["status"], idle["last_response"]) == ("idle", None)
+    missing = tasks.status("none")
+    assert (missing["status"], missing["last_response"]) == ("not_found", None)
+    tasks.session = tasks.api.post("/sessions", {"title": "empty"})["id"]
+    assert tasks.status("none")["status"] == "not_found"
 
 
 def test_status_interrupted_carries_what_is_asked(make):
@@ -190,7 +194,7 @@ def test_delete_session_and_task(make):
         "status": "success",
         "message": f"用户 {tasks.me}:{tasks.session}:{gone} 的任务已删除",
     }
-    assert tasks.status(gone)["status"] == "idle"
+    assert tasks.status(gone)["status"] == "not_found"
     assert tasks.status(kept)["status"] == "completed"
     # Nothing waits any more: the session takes the next question.
     tasks.wait(tasks.invoke("hello again"), "completed")
