@@ -7,6 +7,7 @@
 
 import ctypes
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from pypdfium2 import PdfImage, raw
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image.ocr import GreyImage
+from ingestion.parsers.pdf.columns import LineParts, in_reading_order, widest_word_gap
+from ingestion.parsers.pdf.hyphens import MARKS
+from ingestion.parsers.pdf.page import PdfLine, PdfPage
 from ingestion.parsers.pdf.tables import RuledGrid, TableRows, find_grids, read_ruling_lines
 
 _LOCKED = frozenset({raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY})
@@ -25,43 +29,13 @@ _FORM_DEPTH = 3
 _SCAN_DPI = 300
 # Pixels of a page's longer side: a page of A4 at 171 dpi.
 _LEAST_SIDE = 2_000
+# PDFium writes no line break behind a hyphen that it marks.
+_DRAWN_LINE = re.compile(r"[^\n\x02\ufffe]*[\x02\ufffe]|[^\n\x02\ufffe]+")
+_GAP = re.compile(r"\s+")
+# Narrower lines are no two columns; a line of more parts is a drawing's or a table's.
+_NARROWEST_PAIR = 150
+_MOST_PARTS = 12
 _BLANK = GreyImage(b"\xff", 1, 1, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class PdfLine:
-    """One line of a page; lengths in points, y upwards from the foot of the page.
-
-    Attributes:
-        y: Of its first character.
-        place: The same as share of the page's height, 1 at the top.
-        rows: The cells of a table, which counts as one line of size 0.
-    """
-
-    text: str
-    size: float
-    left: float
-    right: float
-    y: float
-    place: float
-    rows: TableRows = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PdfPage:
-    """One page.
-
-    Attributes:
-        number: From 1.
-        lines: In the order of the content.
-        has_pictures: Determined only for pages without text.
-        is_damaged: Whether it could not be read.
-    """
-
-    number: int
-    lines: tuple[PdfLine, ...] = ()
-    has_pictures: bool = False
-    is_damaged: bool = False
 
 
 def read_pages(path: Path, most_pages: int) -> Iterator[PdfPage]:
@@ -156,7 +130,7 @@ def _read_page(document: pypdfium2.PdfDocument, index: int) -> PdfPage:
     try:
         text = page.get_textpage()
         try:
-            lines = tuple(_lines(text, _tables(page, text), page.get_height()))
+            lines = tuple(in_reading_order(list(_lines(text, _tables(page, text), page.get_height()))))
         finally:
             text.close()
         return PdfPage(index + 1, lines, has_pictures=not lines and _has_pictures(page))
@@ -225,23 +199,68 @@ def _middle(text: pypdfium2.PdfTextPage, index: int) -> tuple[float, float] | No
     return (left.value + right.value) / 2, (bottom.value + top.value) / 2
 
 
-def _lines(page: pypdfium2.PdfTextPage, tables: Sequence[_Table], height: float) -> Iterator[PdfLine]:
+def _lines(page: pypdfium2.PdfTextPage, tables: Sequence[_Table], height: float) -> Iterator[LineParts]:
     """The lines outside tables, and each table at its first character."""
     table_of = {index: table for table in tables for index in table.characters}
     emitted: list[_Table] = []
-    start = 0
-    for text in _characters(page).split("\n"):
+    for start, text in _drawn_lines(page):
         places = range(start, start + len(text))
         for table in (table_of[place] for place in places if place in table_of):
             if table not in emitted:
                 emitted.append(table)
-                yield table.line(height)
+                line = table.line(height)
+                yield LineParts(line, (line,))
         outside = [place for place in places if place not in table_of]
         rest = "".join(text[place - start] for place in outside)
         if stripped := rest.strip():
             first = len(rest) - len(rest.lstrip())
-            yield _line(page, stripped, outside[first : first + len(stripped)], height)
-        start += len(text) + 1
+            yield _line_parts(page, stripped, outside[first : first + len(stripped)], height)
+
+
+def _drawn_lines(page: pypdfium2.PdfTextPage) -> Iterator[tuple[int, str]]:
+    """Place and text of each line; behind a marked hyphen a line begins if it lies further left."""
+    start, parts = 0, list[str]()
+    for match in _DRAWN_LINE.finditer(characters := _characters(page)):
+        start = start if parts else match.start()
+        parts.append(match[0])
+        end = match.end()
+        is_within = match[0].endswith(MARKS) and characters[end : end + 1] not in ("", "\n")
+        if not (is_within and _goes_on(page, end)):
+            yield start, "".join(parts)
+            parts = []
+    if parts:
+        yield start, "".join(parts)
+
+
+def _goes_on(page: pypdfium2.PdfTextPage, place: int) -> bool:
+    """Whether the character at a place stands to the right of the one before the mark before it."""
+    before, after = _middle(page, place - 2) if place > 1 else None, _middle(page, place)
+    return before is not None and after is not None and after[0] > before[0]
+
+
+def _line_parts(page: pypdfium2.PdfTextPage, text: str, places: Sequence[int], height: float) -> LineParts:
+    line = _line(page, text, places, height)
+    if line.right - line.left < _NARROWEST_PAIR:
+        return LineParts(line, (line,))
+    least = widest_word_gap(line.size)
+    gaps = [gap.span() for gap in _GAP.finditer(text) if _width(page, places, *gap.span()) >= least]
+    if not 0 < len(gaps) < _MOST_PARTS:
+        return LineParts(line, (line,))
+    begins, ends = [0, *(end for _, end in gaps)], [*(start for start, _ in gaps), len(text)]
+    parts = (_line(page, text[a:b], places[a:b], height) for a, b in zip(begins, ends, strict=True))
+    return LineParts(line, tuple(parts))
+
+
+def _width(page: pypdfium2.PdfTextPage, places: Sequence[int], start: int, end: int) -> float:
+    """Points between the words around a blank."""
+    left, right = _edges(page, places[start - 1]), _edges(page, places[end])
+    return right[0] - left[1]
+
+
+def _edges(page: pypdfium2.PdfTextPage, index: int) -> tuple[float, float]:
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    raw.FPDFText_GetCharBox(page, index, left, right, bottom, top)
+    return left.value, right.value
 
 
 def _characters(page: pypdfium2.PdfTextPage) -> str:
@@ -255,7 +274,8 @@ def _characters(page: pypdfium2.PdfTextPage) -> str:
 
 
 def _line(page: pypdfium2.PdfTextPage, text: str, places: Sequence[int], height: float) -> PdfLine:
-    first, last = places[0], places[-1]
+    # A marked hyphen has no box.
+    first, last = places[0], places[-2 if text.endswith(MARKS) and len(text) > 1 else -1]
     begin, end = raw.FS_RECTF(), raw.FS_RECTF()
     raw.FPDFText_GetLooseCharBox(page, first, begin)
     raw.FPDFText_GetLooseCharBox(page, last, end)

@@ -14,7 +14,9 @@ from ingestion.parsers.image import ocr, preprocess
 from ingestion.parsers.image.ocr import OcrResult
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import LaterPages, ParsedDocument
-from ingestion.parsers.pdf.lines import PdfLine, PdfPage, read_pages, render_pages
+from ingestion.parsers.pdf.hyphens import DocumentWords
+from ingestion.parsers.pdf.lines import read_pages, render_pages
+from ingestion.parsers.pdf.page import PdfLine, PdfPage
 from ingestion.parsers.sandbox.progress import track_progress
 from ingestion.parsers.text.csv import is_header
 from ingestion.parsers.text_cleanup import BREAK, flow_lines
@@ -32,7 +34,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read the text layer of a PDF; scripts, attachments and actions are ignored.
 
     A line in larger type than the body is a heading, its level the rank of its size. Lines are joined to paragraphs
-    across hyphens and pages; page headers, page numbers and lines of a table of contents are left out. Only tables
+    across hyphens, columns and pages; page headers, page numbers and lines of a table of contents are left out. Only tables
     with ruled cells are recognised. Each element has the page it starts on, and the offsets of later pages. Where text
     recognition is installed, it reads pages that are pictures.
     """
@@ -92,7 +94,6 @@ _MOST_LEVELS = 6
 _BULLET = re.compile(r"([•▪‣●○■□◦∙·–*\uf0b7\uf0a7-])\s+(?=\S)")
 _NUMBERED = re.compile(r"(?:\(?\d{1,2}[.)、]|[（(][一二三四五六七八九十]{1,3}[）)])\s*(?=\D)")
 _SENTENCE_END = re.compile(r"[.!?。！？:：;；][\"'”’」』)）\]]*$")
-_HYPHENS = ("\x02", "\ufffe", "\xad")
 _COLUMN = 72  # points; lines that begin this close to each other share a right edge
 _SHIFT = 5  # points by which the two parts of a table may differ in place
 _VISIBLE = re.compile(r"\S")
@@ -120,12 +121,13 @@ def _add_blocks(
 
 @dataclass(frozen=True, slots=True)
 class _Typography:
-    """Size and pitch of the body, level of each larger size, right edges of columns."""
+    """Size and pitch of the body, level of each larger size, right edges of columns, words."""
 
     body: float
     pitch: float
     levels: dict[float, int]
     edges: dict[tuple[int, int], float]
+    words: DocumentWords
 
     @classmethod
     def of(cls, lines: Sequence[tuple[int, PdfLine]]) -> "_Typography":
@@ -144,7 +146,8 @@ class _Typography:
             if line.size == body:
                 column = (page, int(line.left // _COLUMN))
                 edges[column] = max(edges.get(column, 0.0), line.right)
-        return cls(body, _pitch(lines, body), levels, edges)
+        words = DocumentWords.of(line.text for _, line in lines if not line.rows)
+        return cls(body, _pitch(lines, body), levels, edges, words)
 
     def level(self, line: PdfLine) -> int:
         """Level of a heading line, 0 for body text."""
@@ -225,18 +228,19 @@ class _LineBlock:
         return "\n".join(parts), tuple(later)
 
     def _text(self, kind: _Typography) -> tuple[str, LaterPages]:
-        """Join full lines, keep the ends of others, and drop hyphens that PDFium marks."""
+        """Join full lines and the words parted between them, and keep the ends of others."""
         parts: list[str] = []
         later: dict[int, int] = {}
         visible = 0
         last_page = self.lines[0][0]
-        for page, line in self.lines:
+        following = [*(line.text for _, line in self.lines[1:]), ""]
+        for (page, line), rest in zip(self.lines, following, strict=True):
             if page != last_page:
                 later[visible] = last_page = page
-            if line.text.endswith(_HYPHENS):
-                parts.append(line.text[:-1])
-            else:
-                parts.append(line.text + ("\n" if kind.is_full(page, line) else BREAK))
+            joined = kind.words.joined(line.text, rest)
+            if joined is None:
+                joined = line.text + ("\n" if kind.is_full(page, line) else BREAK)
+            parts.append(joined)
             visible += len("".join(parts[-1].replace(BREAK, " ").split()))
         text = flow_lines("".join(parts))
         return text, tuple(_page_offsets(text, later.items()))
