@@ -56,6 +56,9 @@ _SIGNED_PATH = re.compile(r"/api/v1/agent/attachments/[^/]+/content")
 LIMITS_ITSELF = frozenset({"/api/v1/agent/runs"})
 """Routes whose contract has its own error for a large body: they read it as a stream."""
 _PROBES = frozenset({"/healthz", "/readyz"})
+_PROXY_HEADERS = frozenset(
+    {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"}
+)
 _REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
 _SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -161,6 +164,8 @@ class AuthenticationMiddleware:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        if not _PROXY_HEADERS.isdisjoint(headers.keys()):
+            self._context().outbound.note_proxy()
         try:
             principal = await self._admitted(scope, headers)
         except AgentexError as error:

@@ -30,6 +30,7 @@ from agents.llm.config import ModelEndpoint
 from agents.llm.errors import (
     ModelFault,
     StreamOptionsRefused,
+    address_refused,
     classify_error,
     fault_details,
     model_failed,
@@ -282,7 +283,7 @@ async def _try(client: httpx.AsyncClient, request: httpx.Request, call: ModelReq
     try:
         response = await client.send(request, stream=True)
     except UrlNotAllowed as error:
-        raise model_failed(ModelFault.ADDRESS_REFUSED) from error
+        raise address_refused(error) from error
     except _UNANSWERED as error:
         if _is_about_tls(error):
             raise model_failed(ModelFault.TLS_FAILED) from error
