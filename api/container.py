@@ -34,12 +34,12 @@ from api.streaming.response import OpenStreams
 from core.auth.authentication import Authenticator
 from core.auth.login_throttle import LoginThrottle
 from core.auth.signing_keys import SigningKeys
-from core.db.database import Database, open_database
+from core.db.database import Database
 from core.oidc.factory import open_provider
-from core.outbound.guard import OutboundGuard
 from core.redis.client import open_redis
 from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
+from core.runtime_config.outbound import OutboundPolicy
 from core.security.rate_limiter import LocalRateLimiter, SharedRateLimiter
 from core.security.signed_urls import UrlSigner
 from core.security.vault import Vault, load_secret_key
@@ -108,6 +108,7 @@ class AppContext:
 
     settings: Settings
     live: LiveSettings
+    outbound: OutboundPolicy
     stats: SystemStatsCache
     database: Database
     redis: Redis
@@ -120,28 +121,28 @@ class AppContext:
 
 @dataclass(frozen=True)
 class HttpClients:
-    """HTTP clients: ``own`` for the operator's endpoints, ``guarded`` for users', limited by ``guard``."""
+    """HTTP clients: ``own`` for the operator's endpoints, ``guarded`` for registered models, limited by ``outbound``."""
 
     own: httpx.AsyncClient
     guarded: httpx.AsyncClient
-    guard: OutboundGuard
+    outbound: OutboundPolicy
 
 
-async def create_context(settings: Settings, clients: HttpClients, keys: SigningKeys) -> AppContext:
-    """Create all objects; the caller closes them."""
-    database, redis = open_database(settings), open_redis(settings)
-    live = LiveSettings(database, settings)
+async def create_context(database: Database, live: LiveSettings, clients: HttpClients, keys: SigningKeys) -> AppContext:
+    """Create all objects; the caller closes them, the database too."""
+    settings, redis = live.environment, open_redis(live.environment)
     knowledge = _knowledge(settings, database, clients)
     return AppContext(
         settings=settings,
         live=live,
+        outbound=clients.outbound,
         stats=SystemStatsCache(settings, database, redis, knowledge.spaces),
         database=database,
         redis=redis,
         queue=JobQueue(database, redis),
         knowledge=knowledge,
         agents=_agents(live, database, redis, knowledge, clients),
-        security=await _security(settings, database, redis, keys),
+        security=await _security(settings, database, redis, keys, clients.outbound),
         streams=StreamServices(OpenStreams(database), ProgressFeeds(database)),
     )
 
@@ -172,7 +173,7 @@ def _agents(
     policies = server_policies(settings.tool_policies)
     limits = LimitsProvider(replace(limits_from_settings(settings), policies=policies), live)
     memories = MemoryService(database, encoder, most=settings.memories_per_user)
-    skills, mcp = RunSkillsFactory(database, encoder), _mcp(settings, database)
+    skills, mcp = RunSkillsFactory(database, encoder), _mcp(settings, database, clients.outbound)
     attachments = _attachments(settings, database, knowledge.store)
     media = MediaIntake(database, attachments, live)
     run_services = RunServices(memories, attachments, mcp, skills, media)
@@ -192,14 +193,13 @@ def _agents(
         attachments=attachments,
         tool_policies=policies,
         models=models,
-        model_registry=ModelRegistry(database, adapters, clients.guard),
+        model_registry=ModelRegistry(database, adapters, clients.outbound.guards.administrators),
     )
 
 
-def _mcp(settings: Settings, database: Database) -> McpService:
+def _mcp(settings: Settings, database: Database, outbound: OutboundPolicy) -> McpService:
     vault = Vault(load_secret_key(settings), MCP_TOKENS)
-    guard = OutboundGuard(settings.allowed_private_targets)
-    return McpService(database, vault, guard, mcp_limits(settings.mcp_call_seconds))
+    return McpService(database, vault, outbound.guards, mcp_limits(settings.mcp_call_seconds))
 
 
 def _attachments(settings: Settings, database: Database, store: ObjectStore) -> AttachmentService:
@@ -212,7 +212,9 @@ def _attachments(settings: Settings, database: Database, store: ObjectStore) -> 
     )
 
 
-async def _security(settings: Settings, database: Database, redis: Redis, keys: SigningKeys) -> SecurityServices:
+async def _security(
+    settings: Settings, database: Database, redis: Redis, keys: SigningKeys, outbound: OutboundPolicy
+) -> SecurityServices:
     # This installation's own Redis serves one API process, which can count by itself.
     limiter = SharedRateLimiter(redis) if settings.redis_url else LocalRateLimiter()
     async with database.reading() as session:
@@ -223,5 +225,5 @@ async def _security(settings: Settings, database: Database, redis: Redis, keys: 
         ),
         limits=RequestLimits(limiter, settings),
         login_throttle=LoginThrottle(limiter, settings),
-        oidc=open_provider(settings),
+        oidc=open_provider(settings, outbound.reach_of_everybody),
     )

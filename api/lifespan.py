@@ -12,10 +12,11 @@ from agents.runs.service import RunService
 from core.audit.queries import delete_older
 from core.auth.authentication import Authenticator
 from core.auth.signing_keys import PURPOSE, SigningKeys
-from core.db.database import Database
+from core.db.database import Database, open_database
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from core.outbound.guard import OutboundGuard
+from core.runtime_config.live import LiveSettings
+from core.runtime_config.outbound import OutboundPolicy
 from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from kb_service.retrieval.service import Searcher
@@ -41,10 +42,13 @@ async def open_context(settings: Settings) -> AsyncGenerator[AppContext]:
     # Each closing call is reached whatever another one raises; the last opened is closed first.
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(create_http_client())
-        guard = OutboundGuard(settings.allowed_private_targets)
-        guarded = await stack.enter_async_context(create_http_client(guard))
+        database = open_database(settings)
+        live = LiveSettings(database, settings)
+        outbound = OutboundPolicy(live)
+        # What is called at an administrator's choice: users register no models.
+        guarded = await stack.enter_async_context(create_http_client(outbound.guards.administrators))
         keys = SigningKeys(Vault(load_secret_key(settings), PURPOSE))
-        context = await create_context(settings, HttpClients(http, guarded, guard), keys)
+        context = await create_context(database, live, HttpClients(http, guarded, outbound), keys)
         knowledge, agents = context.knowledge, context.agents
         for close in (
             context.database.close,

@@ -58,6 +58,9 @@ LIMITS_ITSELF = frozenset({"/api/v1/agent/runs"})
 WITH_MEDIA = frozenset({"/agent", "/api/v1/agent", "/api/v1/agent/run"})
 """Runs, whose messages carry pictures and files in the body."""
 _PROBES = frozenset({"/healthz", "/readyz"})
+_PROXY_HEADERS = frozenset(
+    {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"}
+)
 _REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
 _SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -163,6 +166,8 @@ class AuthenticationMiddleware:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        if not _PROXY_HEADERS.isdisjoint(headers.keys()):
+            self._context().outbound.note_proxy()
         try:
             principal = await self._admitted(scope, headers)
         except AgentexError as error:

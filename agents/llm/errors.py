@@ -3,6 +3,7 @@
 import re
 from enum import Enum
 
+from core.errors.requests import UrlNotAllowed
 from core.errors.server import ModelFailed
 
 _FIELDS = {
@@ -40,7 +41,7 @@ _IMAGES = re.compile(r"\bimages?\b|image_url|vision|multi-?modal|inline_?data")
 
 
 class ModelFault(Enum):
-    """A reason in English and Chinese; ``{status}`` is the HTTP status."""
+    """A reason in English and Chinese; ``{status}`` is the HTTP status, ``{target}`` the host and port."""
 
     def __init__(self, en: str, zh: str) -> None:
         self.en = en
@@ -72,9 +73,14 @@ class ModelFault(Enum):
         "无法与接口建立安全连接：其 TLS 证书无效或不受信任，或该接口不支持 TLS：请改正 AGENTEX_LLM_BASE_URL 或证书",
     )
     ADDRESS_REFUSED = (
-        "the endpoint's address is in a private network: list it in "
-        "AGENTEX_ALLOWED_PRIVATE_TARGETS, or use a public one",
-        "接口地址位于私有网络：请把它列入 AGENTEX_ALLOWED_PRIVATE_TARGETS，或改用公网地址",
+        "the endpoint's address is in a private network: add {target} to AGENTEX_ALLOWED_PRIVATE_TARGETS, "
+        "or as an administrator to allowed_private_targets while the server runs, or use a public one",
+        "接口地址位于私有网络：请将 {target} 加入 AGENTEX_ALLOWED_PRIVATE_TARGETS，"
+        "或由管理员在服务器运行时加入 allowed_private_targets，或改用公网地址",
+    )
+    ADDRESS_FORBIDDEN = (
+        "no server may be called at the endpoint's address: use another one",
+        "不允许访问该接口地址：请改用其他地址",
     )
     NOT_AVAILABLE = (
         "the model was taken away while the conversation waited: ask again",
@@ -152,17 +158,23 @@ class ModelFault(Enum):
     )
 
 
-def model_failed(fault: ModelFault, status: int | None = None) -> ModelFailed:
+def model_failed(fault: ModelFault, status: int | None = None, *, target: str = "") -> ModelFailed:
     """The error for a fault; its details hold ``fault``, ``reason``, ``reason_zh``, ``status``."""
-    return ModelFailed(**fault_details(fault, status))
+    return ModelFailed(**fault_details(fault, status, target=target))
 
 
-def fault_details(fault: ModelFault, status: int | None = None) -> dict[str, object]:
+def address_refused(refusal: UrlNotAllowed) -> ModelFailed:
+    """The error for an address that the guard of outgoing connections refused."""
+    target = str(refusal.details.get("value", ""))
+    return model_failed(ModelFault.ADDRESS_REFUSED if target else ModelFault.ADDRESS_FORBIDDEN, target=target)
+
+
+def fault_details(fault: ModelFault, status: int | None = None, *, target: str = "") -> dict[str, object]:
     """Error details of a fault, safe to show."""
     details: dict[str, object] = {
         "fault": fault.name.lower(),
-        "reason": fault.en.format(status=status),
-        "reason_zh": fault.zh.format(status=status),
+        "reason": fault.en.format(status=status, target=target),
+        "reason_zh": fault.zh.format(status=status, target=target),
     }
     return details if status is None else {**details, "status": status}
 

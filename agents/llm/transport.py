@@ -31,6 +31,7 @@ from agents.llm.delta_text import DeltaCleaner, parse_chunk
 from agents.llm.errors import (
     ModelFault,
     StreamOptionsRefused,
+    address_refused,
     classify_error,
     fault_details,
     model_failed,
@@ -288,7 +289,7 @@ async def _try(client: httpx.AsyncClient, request: httpx.Request, call: ModelReq
     try:
         response = await client.send(request, stream=True)
     except UrlNotAllowed as error:
-        raise model_failed(ModelFault.ADDRESS_REFUSED) from error
+        raise address_refused(error) from error
     except _UNANSWERED as error:
         if _is_about_tls(error):
             raise model_failed(ModelFault.TLS_FAILED) from error

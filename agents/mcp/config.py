@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.outbound.guard import read_url
+from core.types.network import HostPort
+
 WEBSOCKET_SCHEMES = ("ws", "wss")
 
 
@@ -14,9 +17,15 @@ class McpType(StrEnum):
     WEBSOCKET = "websocket"
 
 
+SCHEMES = {McpType.STANDARD: ("https", "http"), McpType.WEBSOCKET: WEBSOCKET_SCHEMES}
+
+
 @dataclass(frozen=True, slots=True)
 class McpTarget:
-    """Session key: a change of any field needs a new session. ``pause_seconds`` follow a failure, doubled each time."""
+    """Session key: a change of any field needs a new session.
+
+    ``pause_seconds`` follow a failure, doubled each time; ``is_administrators`` is what its owner is now.
+    """
 
     connection_id: str
     type: McpType
@@ -25,6 +34,11 @@ class McpTarget:
     heartbeat_seconds: float | None = None
     pause_seconds: float = 5
     max_retries: int = 3
+    is_administrators: bool = False
+
+    @property
+    def address(self) -> HostPort:
+        return read_url(self.url, SCHEMES[self.type])
 
     @property
     def headers(self) -> Mapping[str, str]:

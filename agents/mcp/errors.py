@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from agents.mcp.tools import LeftOutTool
 from core.errors.base import AgentexError
+from core.errors.requests import UrlNotAllowed
 from core.errors.server import McpResultTooLarge, McpUnavailable
 
 
@@ -47,6 +48,16 @@ def mcp_error(fault: McpFault) -> AgentexError:
     if fault is McpFault.TOO_LARGE:
         return McpResultTooLarge(reason="tool_result_too_large")
     return McpUnavailable(reason=fault.value, reason_zh=_ZH[fault], fault=fault.name.lower())
+
+
+def address_refused(refusal: UrlNotAllowed) -> AgentexError:
+    """The error for an address that is not allowed, with what the operator may do about it."""
+    details = {key: str(value) for key, value in refusal.details.items() if key != "field"}
+    error, error_zh = details.pop("error"), details.pop("error_zh")
+    fault = McpFault.NOT_ALLOWED
+    return McpUnavailable(
+        reason=f"{fault.value}: {error}", reason_zh=f"{_ZH[fault]}：{error_zh}", fault=fault.name.lower(), **details
+    )
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from agents.mcp import connections
-from agents.mcp.config import WEBSOCKET_SCHEMES, McpType
+from agents.mcp.config import SCHEMES, McpType
 from agents.mcp.connections import ConnectionFields
 from agents.mcp.models import McpConnection
 from agents.mcp.service import McpService
@@ -17,7 +17,6 @@ from core.outbound.guard import read_url
 
 LONGEST_TOKEN = 4096
 _ATTEMPTS = 5
-_SCHEMES = {McpType.STANDARD: ("https", "http"), McpType.WEBSOCKET: WEBSOCKET_SCHEMES}
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,8 @@ async def _fields(service: McpService, present: McpConnection, form: ConnectionF
         raise InvalidRequest("name", "Must not be empty")
     kind = form.type or McpType(present.type)
     url = present.url if form.url is None else form.url
-    await service.guard.check(url, schemes=_SCHEMES[kind])
+    guard = await service.guard_of(present.owner_id)
+    await guard.check(url, schemes=SCHEMES[kind])
     sealed = _sealed(service, present, form, url)
     auth_type = form.auth_type or ("bearer" if sealed else "none")
     if (auth_type == "bearer") != (sealed is not None):
@@ -95,7 +95,7 @@ def _sealed(service: McpService, present: McpConnection, form: ConnectionForm, u
         return service.vault.encrypt(_checked(form.auth_token)) if form.auth_token else None
     if present.sealed_token is None or form.auth_type == "none":
         return None
-    schemes = [scheme for group in _SCHEMES.values() for scheme in group]
+    schemes = [scheme for group in SCHEMES.values() for scheme in group]
     if read_url(url, schemes).key != read_url(present.url, schemes).key:
         # Else whoever may change a connection could have its token sent to them.
         raise InvalidRequest("auth_token", "Give the token again for another host")

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agents.mcp.config import McpLimits, McpTarget
-from agents.mcp.errors import McpFault, McpSessionLost, mcp_error
+from agents.mcp.config import SCHEMES, McpLimits, McpTarget
+from agents.mcp.errors import McpFault, McpSessionLost, address_refused, mcp_error
 from agents.mcp.tools import McpTool, ToolListing
 from core.errors.base import AgentexError
-from core.outbound.guard import OutboundGuard
+from core.errors.requests import UrlNotAllowed
+from core.outbound.guard import OutboundGuard, OutboundGuards
 
 if TYPE_CHECKING:
     from agents.mcp.session import McpSession
@@ -45,8 +46,8 @@ class PooledSession:
 class McpPool:
     """Opens, keeps and closes sessions."""
 
-    def __init__(self, guard: OutboundGuard, limits: McpLimits) -> None:
-        self._guard = guard
+    def __init__(self, guards: OutboundGuards, limits: McpLimits) -> None:
+        self._guards = guards
         self._limits = limits
         self._entries: dict[str, _PoolEntry] = {}
         self._is_closed = False
@@ -59,7 +60,7 @@ class McpPool:
         entry.used = _now()
         async with entry.lock:
             present = entry.session
-            if present is not None and present.is_usable and present.target == target:
+            if present is not None and present.is_usable and present.target == target and await self._may_stay(present):
                 return PooledSession(present, entry.listing, is_new=False)
             if present is not None:
                 entry.session = None
@@ -68,8 +69,10 @@ class McpPool:
                 raise mcp_error(McpFault.PAUSED)
             try:
                 return await self._open(entry, target)
-            except AgentexError:
-                self.record_failure(target)
+            except AgentexError as error:
+                # A refused address is no failure of its server: once it is listed, nothing has to be waited for.
+                if error.details.get("fault") != McpFault.NOT_ALLOWED.name.lower():
+                    self.record_failure(target)
                 raise
 
     async def list_tools_once(self, target: McpTarget) -> ToolListing:
@@ -89,10 +92,32 @@ class McpPool:
         self.record_success(target)
         return PooledSession(entry.session, entry.listing, is_new=True)
 
+    def _guard_of(self, target: McpTarget) -> OutboundGuard:
+        return self._guards.of(is_administrator=target.is_administrators)
+
+    async def _may_stay(self, session: "McpSession") -> bool:
+        """Whether a private address that a session leads to is still allowed."""
+        try:
+            await self._guard_of(session.target).check_again(session.target.address)
+        except UrlNotAllowed:
+            return False
+        return True
+
+    async def _require_allowed(self, target: McpTarget) -> None:
+        """Refuse with a reason what the connection would be refused for without one."""
+        try:
+            async with asyncio.timeout(self._limits.connect_seconds):
+                await self._guard_of(target).check(target.url, schemes=SCHEMES[target.type])
+        except UrlNotAllowed as refusal:
+            raise address_refused(refusal) from refusal
+        except TimeoutError as error:
+            raise mcp_error(McpFault.NO_ANSWER) from error
+
     async def _begin(self, target: McpTarget) -> "tuple[McpSession, ToolListing]":
+        await self._require_allowed(target)
         # The protocol takes half a second to load: with the first session, and not on the event loop.
         sessions = await asyncio.to_thread(import_module, "agents.mcp.session")
-        session: McpSession = sessions.McpSession(target, self._guard, self._limits)
+        session: McpSession = sessions.McpSession(target, self._guard_of(target), self._limits)
         try:
             await session.wait_opened()
             return session, await session.list_tools()

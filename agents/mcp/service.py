@@ -16,13 +16,16 @@ from agents.mcp.models import McpConnection, McpStatus
 from agents.mcp.pool import McpPool
 from agents.mcp.results import McpResult, read_call_result
 from agents.mcp.tools import McpTool, ToolListing
+from core.auth.authentication import principal_for_user
+from core.auth.permissions import Permission
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
+from core.errors.auth import AccountDisabled, InvalidToken
 from core.errors.base import AgentexError
 from core.errors.conflicts import McpSwitchedOff
 from core.logging import get_logger
-from core.outbound.guard import OutboundGuard
+from core.outbound.guard import OutboundGuard, OutboundGuards
 from core.security.vault import Vault
 
 if TYPE_CHECKING:
@@ -51,18 +54,21 @@ class ProbeResult:
 
 
 class McpService:
-    """Talks to the servers of people's connections."""
+    """Talks to the servers of people's connections.
 
-    def __init__(self, database: Database, vault: Vault, guard: OutboundGuard, limits: McpLimits) -> None:
+    Where a connection may lead is decided at each contact by what its owner is then.
+    """
+
+    def __init__(self, database: Database, vault: Vault, guards: OutboundGuards, limits: McpLimits) -> None:
         self._database = database
         self._limits = limits
-        self._pool = McpPool(guard, limits)
+        self._pool = McpPool(guards, limits)
         self._refreshing: dict[tuple[str, int], asyncio.Task[ProbeResult]] = {}
         self._sweeping = asyncio.create_task(self._pool.sweep())
         self.tool_lists = ToolListCache()
         """The tool lists that this process has parsed."""
         self.vault = vault
-        self.guard = guard
+        self._guards = guards
 
     @property
     def call_seconds(self) -> float:
@@ -70,19 +76,31 @@ class McpService:
         limits = self._limits
         return 2 * (limits.connect_seconds + limits.list_seconds + limits.call_seconds)
 
+    async def guard_of(self, owner_id: str) -> OutboundGuard:
+        """The guard of a person's connections."""
+        return self._guards.of(is_administrator=await self._is_administrator(owner_id))
+
+    async def _is_administrator(self, owner_id: str) -> bool:
+        try:
+            async with self._database.reading() as session:
+                owner = await principal_for_user(session, owner_id)
+        except (AccountDisabled, InvalidToken):
+            return False
+        return Permission.SYSTEM_MANAGE in owner.permissions
+
     async def refresh(self, row: McpConnection, *, insists: bool = True) -> ProbeResult:
         return await self._record(row, await self._look(row, insists=insists))
 
     async def probe(self, row: McpConnection) -> ProbeResult:
         """Connect in a new session, list the tools, and store the outcome; calls in progress continue."""
         try:
-            outcome = ProbeResult(await self._pool.list_tools_once(self._target(row)))
+            outcome = ProbeResult(await self._pool.list_tools_once(await self._target(row)))
         except AgentexError as failure:
             outcome = ProbeResult(failure=failure)
         return await self._record(row, outcome)
 
     async def _look(self, row: McpConnection, *, insists: bool) -> ProbeResult:
-        target = self._target(row)
+        target = await self._target(row)
         try:
             opened = await self._pool.session(target, insists=insists)
             listing = opened.listing if opened.is_new else await self._list_again(opened.session, target, insists)
@@ -130,7 +148,7 @@ class McpService:
         """
         if not row.enabled:
             raise McpSwitchedOff
-        target = self._target(row)
+        target = await self._target(row)
         try:
             try:
                 result = await self._try_call(row, target, tool, arguments)
@@ -194,7 +212,7 @@ class McpService:
                 await connections.record_fault(work, row, fault)
         return outcome
 
-    def _target(self, row: McpConnection) -> McpTarget:
+    async def _target(self, row: McpConnection) -> McpTarget:
         kind = McpType(row.type)
         heartbeat = _number(row.config, "heartbeat_interval", 30_000) / _MILLISECONDS
         return McpTarget(
@@ -205,6 +223,7 @@ class McpService:
             heartbeat_seconds=heartbeat if kind is McpType.WEBSOCKET else None,
             pause_seconds=_number(row.config, "reconnect_delay", 5000) / _MILLISECONDS,
             max_retries=int(_number(row.config, "max_retries", 3)),
+            is_administrators=await self._is_administrator(row.owner_id),
         )
 
 

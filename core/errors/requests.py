@@ -2,6 +2,10 @@
 
 from core.errors.base import AgentexError
 
+PRIVATE_TARGETS = "allowed_private_targets"
+"""The setting that lists private addresses; administrators change it while the server runs."""
+PRIVATE_TARGETS_VARIABLE = f"AGENTEX_{PRIVATE_TARGETS.upper()}"
+
 
 class InvalidRequest(AgentexError):
     """A field of the request has an invalid value; ``error`` says what is wrong or what is allowed."""
@@ -243,14 +247,30 @@ class RequestTooLarge(AgentexError):
 
 
 class UrlNotAllowed(AgentexError):
-    """A URL that is malformed or not public; ``reason`` never says what was found at the address."""
+    """A URL that is malformed or not public; ``reason`` never says what was found at the address.
+
+    Args:
+        target: the ``host:port`` that the operator may list; empty where no list helps. The details then hold
+            ``setting`` and ``value``.
+    """
 
     code = 40050
     message = "This address is not allowed"
     message_zh = "不允许使用该地址"
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(field="url", error=reason)
+    def __init__(self, reason: str, reason_zh: str, *, target: str = "") -> None:
+        if not target:
+            super().__init__(field="url", error=reason, error_zh=reason_zh)
+            return
+        super().__init__(
+            field="url",
+            error=f"{reason}. To allow this one, add {target} to {PRIVATE_TARGETS_VARIABLE}, "
+            f"or as an administrator to {PRIVATE_TARGETS} while the server runs",
+            error_zh=f"{reason_zh}。如需允许，请将 {target} 加入 {PRIVATE_TARGETS_VARIABLE}，"
+            f"或由管理员在服务器运行时加入 {PRIVATE_TARGETS}",
+            setting=PRIVATE_TARGETS_VARIABLE,
+            value=target,
+        )
 
 
 class InterruptAnswerInvalid(AgentexError):

@@ -7,8 +7,9 @@ call must not reach what only Agentex's machine can reach.
 import asyncio
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache, partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address, ip_network
 
@@ -23,6 +24,7 @@ _RESOLVED_AT_ONCE = 32
 _MOST_ADDRESSES = 4
 _DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 _FIRST_UNPRIVILEGED = 1024
+_MOST_REMEMBERED = 1000
 # What resolvers read as a number is an address, in whatever notation (WHATWG URL, section 3.5).
 _NUMERIC_LABEL = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
 
@@ -31,16 +33,44 @@ class NameNotResolved(OSError):
     """The name has no address now."""
 
 
+@dataclass(frozen=True, slots=True)
+class PrivateReach:
+    """The private addresses that connections may lead to.
+
+    Attributes:
+        listed: the operator's list, as ``HostPort.key`` writes its entries.
+        is_open: whether loopback and private networks are reached unlisted, on the usual ports.
+    """
+
+    listed: frozenset[str] = frozenset()
+    is_open: bool = False
+
+
+NOTHING_PRIVATE = PrivateReach()
+ReachNow = Callable[[], Awaitable[PrivateReach]]
+
+
+async def _nothing() -> PrivateReach:
+    return NOTHING_PRIVATE
+
+
 class OutboundGuard:
     """Decides which addresses may be connected to.
 
     Allowed are public unicast addresses on ports 80, 443 and from 1024 on: the other privileged
     ports are those of mail, shells and the like. Addresses of private networks are allowed only if
-    the operator listed the exact ``host:port`` (``[::1]:3001``).
+    the exact ``host:port`` (``[::1]:3001``) is listed, or if they are open to whom the guard is for.
+
+    Args:
+        private_targets: entries that are always listed.
+        reach: asked for the current list whenever a target is not simply public.
     """
 
-    def __init__(self, private_targets: Iterable[str] = ()) -> None:
+    def __init__(self, private_targets: Iterable[str] = (), reach: ReachNow = _nothing) -> None:
         self._listed = frozenset(parse_host_port(text).key for text in private_targets)
+        self._reach = reach
+        # Targets that led to private addresses, in the order of their last use.
+        self._private: dict[str, None] = {}
 
     async def check(self, url: str, *, schemes: Iterable[str] = ("http", "https")) -> None:
         """Refuse, before it is stored, a URL that will never be connected to.
@@ -53,6 +83,15 @@ class OutboundGuard:
         except NameNotResolved:
             return
 
+    async def check_again(self, target: HostPort) -> None:
+        """Refuse the use of an open connection to a private address that is not allowed any more."""
+        if target.key not in self._private:
+            return
+        try:
+            await self.resolve(target.host, target.port)
+        except NameNotResolved:
+            return
+
     async def resolve(self, host: str, port: int) -> list[str]:
         """The addresses to connect to, at least one, in the resolver's order; raises ``NameNotResolved``.
 
@@ -60,40 +99,70 @@ class OutboundGuard:
         """
         host = host.strip("[]")
         target = HostPort(host, port)
-        is_listed = target.key in self._listed
-        if not (is_listed or port in (80, 443) or port >= _FIRST_UNPRIVILEGED):
-            raise UrlNotAllowed("This port is not allowed")
         literal = parse_address(host)
         if literal is None and (":" in host or _NUMERIC_LABEL.fullmatch(host.rstrip(".").rpartition(".")[2])):
-            raise UrlNotAllowed("Addresses are written in their usual form only")
+            raise UrlNotAllowed("Addresses are written in their usual form only", "地址须以通常的形式书写")
+        if literal is not None and not (is_public(literal) or is_private(literal)):
+            raise _not_public()
+        is_usual_port = port in (80, 443) or port >= _FIRST_UNPRIVILEGED
+        if not is_usual_port and target.key not in (await self._now()).listed:
+            raise UrlNotAllowed("This port is not allowed", "不允许使用该端口", target=target.key)
         addresses = [literal] if literal else await _addresses(host, port)
-        for address in addresses:
-            if not self._may(address, port, is_listed=is_listed):
-                raise UrlNotAllowed("Only public addresses are connected to")
+        private = [address for address in addresses if not is_public(address)]
+        if private:
+            await self._require_private(private, target)
         return [str(address) for address in addresses[:_MOST_ADDRESSES]]
 
-    def _may(self, address: Address, port: int, *, is_listed: bool) -> bool:
-        if is_public(address):
-            return True
-        is_listed = is_listed or address_key(address, port) in self._listed
-        return is_listed and is_private(address)
+    async def _now(self) -> PrivateReach:
+        reach = await self._reach()
+        return PrivateReach(self._listed | reach.listed, reach.is_open)
+
+    async def _require_private(self, addresses: list[Address], target: HostPort) -> None:
+        if not all(map(is_private, addresses)):
+            raise _not_public()
+        reach = await self._now()
+        is_listed = target.key in reach.listed or all(
+            address_key(address, target.port) in reach.listed for address in addresses
+        )
+        if not (reach.is_open or is_listed):
+            raise _not_public(target.key)
+        self._private.pop(target.key, None)
+        self._private[target.key] = None
+        if len(self._private) > _MOST_REMEMBERED:
+            del self._private[next(iter(self._private))]
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundGuards:
+    """The guard of what anybody may name, and that of what administrators chose."""
+
+    everybody: OutboundGuard
+    administrators: OutboundGuard
+
+    def of(self, *, is_administrator: bool) -> OutboundGuard:
+        return self.administrators if is_administrator else self.everybody
+
+
+def _not_public(target: str = "") -> UrlNotAllowed:
+    return UrlNotAllowed("Only public addresses are connected to", "只能连接公网地址", target=target)
 
 
 def read_url(url: str, schemes: Iterable[str] = ("http", "https")) -> HostPort:
     """Host and port of a URL; refuses malformed and too long ones, credentials and other schemes."""
     if len(url) > LONGEST_URL:
-        raise UrlNotAllowed(f"A URL has at most {LONGEST_URL} characters")
+        raise UrlNotAllowed(f"A URL has at most {LONGEST_URL} characters", f"URL 最多 {LONGEST_URL} 个字符")
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, UnicodeError, ValueError):
-        raise UrlNotAllowed("This is not a URL") from None
+        raise UrlNotAllowed("This is not a URL", "这不是 URL") from None
     if parsed.scheme not in schemes:
-        raise UrlNotAllowed(f"The URL must begin with {' or '.join(f'{s}://' for s in schemes)}")
+        starts = [f"{scheme}://" for scheme in schemes]
+        raise UrlNotAllowed(f"The URL must begin with {' or '.join(starts)}", f"URL 必须以 {' 或 '.join(starts)} 开头")
     host = parsed.raw_host.decode("ascii")
     if not host:
-        raise UrlNotAllowed("The URL names no host")
+        raise UrlNotAllowed("The URL names no host", "URL 没有主机名")
     if parsed.userinfo:
-        raise UrlNotAllowed("A URL must not hold credentials")
+        raise UrlNotAllowed("A URL must not hold credentials", "URL 不能包含凭据")
     return HostPort(host, parsed.port or _DEFAULT_PORTS[parsed.scheme])
 
 
@@ -119,7 +188,7 @@ async def _addresses(host: str, port: int) -> list[Address]:
     texts = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in results)
     addresses = [parse_address(text) for text in texts]
     if not addresses or None in addresses:
-        raise UrlNotAllowed("Only public addresses are connected to")
+        raise _not_public()
     return [address for address in addresses if address is not None]
 
 

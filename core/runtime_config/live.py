@@ -10,13 +10,13 @@ from sqlmodel.sql.expression import Select
 from core.db.database import Database
 from core.errors.requests import InvalidRequest
 from core.logging import get_logger
-from core.runtime_config.models import StoredConfig
+from core.runtime_config.models import StoredConfig, StoredValue
 from core.runtime_config.registry import KEYS, ConfigValue
 from core.settings import Settings
 
 log = get_logger(__name__)
 
-_Rows = Sequence[tuple[str, ConfigValue]]
+_Rows = Sequence[tuple[str, StoredValue]]
 
 
 class LiveSettings:
@@ -47,7 +47,7 @@ class LiveSettings:
 
 # Built once: building takes longer than running it, and every upload runs it twice.
 @cache
-def _stored() -> Select[str, ConfigValue]:
+def _stored() -> Select[str, StoredValue]:
     query = select(col(StoredConfig.key), col(StoredConfig.value))
     return query.order_by(col(StoredConfig.key))
 

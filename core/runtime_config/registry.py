@@ -5,12 +5,14 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from core.errors.requests import InvalidRequest
+from core.errors.requests import PRIVATE_TARGETS, InvalidRequest
 from core.settings import Settings
+from core.types.network import parse_host_port
 
-ConfigValue = bool | int | float
-ConfigKind = Literal["boolean", "integer", "number"]
-_KINDS: dict[object, ConfigKind] = {bool: "boolean", int: "integer", float: "number"}
+ConfigValue = bool | int | float | tuple[str, ...]
+ConfigKind = Literal["boolean", "integer", "number", "targets"]
+_KINDS: dict[object, ConfigKind] = {bool: "boolean", int: "integer", float: "number", tuple[str, ...]: "targets"}
+_LONGEST_TARGET = 300
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class ConfigKey:
     Args:
         name: the setting's; its environment variable is ``AGENTEX_<NAME>``.
         description_zh: in Chinese; the English description is the setting's own.
+        minimum: of the value; of a list, the fewest entries.
+        maximum: of the value; of a list, the most entries.
     """
 
     name: str
@@ -42,6 +46,8 @@ class ConfigKey:
             if isinstance(value, bool):
                 return value
             raise InvalidRequest("value", "Use true or false")
+        if self.kind == "targets":
+            return self._checked_targets(value)
         is_whole = self.kind == "integer"
         word = "whole number" if is_whole else "number"
         allowed = f"Use a {word} from {self.minimum} to {self.maximum}"
@@ -51,6 +57,30 @@ class ConfigKey:
         if not (self.minimum <= value <= self.maximum):
             raise InvalidRequest("value", allowed)
         return value if is_whole else float(value)
+
+    def _checked_targets(self, value: JsonValue) -> tuple[str, ...]:
+        """Entries of ``host:port`` in one spelling, each once; also out of a text with commas, as in the environment."""
+        if isinstance(value, str):
+            value = [entry for entry in value.split(",") if entry.strip()]
+        targets = [_target_key(entry) for entry in value] if isinstance(value, list) else [None]
+        keys = tuple(dict.fromkeys(key for key in targets if key is not None))
+        if None in targets or len(keys) > self.maximum:
+            raise InvalidRequest(
+                "value",
+                f"Use a list of host:port with at most {self.maximum} entries, such as localhost:3001",
+                f"请使用 host:port 列表，最多 {self.maximum} 项，例如 localhost:3001",
+            )
+        return keys
+
+
+def _target_key(entry: JsonValue) -> str | None:
+    # Names in other scripts are compared as they are sent, in ASCII.
+    if not isinstance(entry, str) or len(entry) > _LONGEST_TARGET or not (entry.isascii() and entry.isprintable()):
+        return None
+    try:
+        return parse_host_port(entry).key
+    except ValueError:
+        return None
 
 
 _DAY = 86_400
@@ -66,6 +96,7 @@ _LINES = (
     ConfigKey("run_max_turns", "一次运行最多调用语言模型的轮数。", 1, 1000),
     ConfigKey("run_max_tokens", "一次运行最多使用的 token 数。", 1, 100_000_000),
     ConfigKey("reindex_keep_hours", "重建索引后旧段落的保留时间（小时）。", 0, 8760),
+    ConfigKey(PRIVATE_TARGETS, "模型和连接可以访问的内网地址：host:port 列表。", 0, 100),
     ConfigKey("audit_retention_days", "审计日志的保留天数；0 表示永久保留。", 0, 36_500),
 )
 KEYS = {line.name: line for line in _LINES}

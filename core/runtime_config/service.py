@@ -13,7 +13,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import ConfigKeyNotFound
 from core.runtime_config.live import valid_values
-from core.runtime_config.models import StoredConfig
+from core.runtime_config.models import StoredConfig, StoredValue
 from core.runtime_config.registry import KEYS, ConfigKey, ConfigValue
 from core.settings import Settings
 
@@ -49,10 +49,10 @@ async def set_config(work: UnitOfWork, environment: Settings, name: str, value: 
     checked = key.checked(value)
     row = await work.session.get(StoredConfig, name, with_for_update=True)
     before = _view(key, environment, row)
-    row = row or StoredConfig(key=name, value=checked)
-    row.value, row.updated_by, row.updated_at = checked, by, utc_now()
+    row = row or StoredConfig(key=name, value=_stored(checked))
+    row.value, row.updated_by, row.updated_at = _stored(checked), by, utc_now()
     work.session.add(row)
-    details: dict[str, JsonValue] = {"before": before.value, "after": checked}
+    details: dict[str, JsonValue] = {"before": _stored(before.value), "after": _stored(checked)}
     audit(work.session, AuditAction.CONFIG_CHANGED, AuditTarget("config", name), details=details)
     return _view(key, environment, row)
 
@@ -64,9 +64,13 @@ async def reset_config(work: UnitOfWork, environment: Settings, name: str) -> Co
     before, after = _view(key, environment, row), _view(key, environment, None)
     if row is not None:
         await work.session.delete(row)
-        details: dict[str, JsonValue] = {"before": before.value, "after": after.value}
+        details: dict[str, JsonValue] = {"before": _stored(before.value), "after": _stored(after.value)}
         audit(work.session, AuditAction.CONFIG_RESET, AuditTarget("config", name), details=details)
     return after
+
+
+def _stored(value: ConfigValue) -> StoredValue:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _config_key(name: str) -> ConfigKey:

@@ -6,6 +6,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from platformdirs import user_cache_path
@@ -18,7 +19,7 @@ from core.settings.json_values import read_json
 from core.settings.llm import LlmOptions
 from core.settings.skills import SkillSettings
 from core.settings.tool_policies import ToolPolicy
-from core.types.network import parse_host_port
+from core.types.network import is_loopback_host, parse_host_port
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
@@ -104,7 +105,8 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     )
 
     allowed_private_targets: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="Private addresses that users' connections may lead to: host:port, separated by commas."
+        default=(),
+        description="Private addresses that models and connections may lead to: host:port, separated by commas.",
     )
 
     mcp_call_seconds: float = Field(default=60, gt=0, description="Longest call of a tool on an MCP server.")
@@ -260,6 +262,12 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         return value.expanduser().resolve()
 
     @property
+    def is_local_only(self) -> bool:
+        """Whether only this machine reaches the API: it listens on loopback, and no setting names a proxy before it."""
+        is_public = any(url and not _is_local(url) for url in (self.oidc_public_url, self.url))
+        return is_loopback_host(self.host) and not is_public and not self.names_proxies
+
+    @property
     def runtime_dir(self) -> Path:
         """Folder for sockets: in the data folder, or a short one if that path is too long."""
         inside = self.data_dir / "run"
@@ -292,6 +300,13 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
             return self.encoder_threads
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _is_local(url: str) -> bool:
+    try:
+        return is_loopback_host(urlsplit(url).hostname or "")
+    except ValueError:
+        return False
 
 
 def read_variable(name: str) -> str | None:

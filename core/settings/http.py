@@ -41,11 +41,17 @@ class AccessSettings(OidcSettings):
     trusted_proxies: str = Field(
         default="127.0.0.1",
         description="Addresses or networks of reverse proxies, with commas, whose "
-        "X-Forwarded-For is believed; none: nobody's.",
+        "X-Forwarded-For is believed; none: nobody's. To name one also says that other machines reach the API.",
     )
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Origins, with commas, whose pages may call the API from a browser (CORS)."
     )
+
+    @property
+    def names_proxies(self) -> bool:
+        """Whether the operator named proxies; the default is no sign of one."""
+        entries = {entry.strip() for entry in self.trusted_proxies.split(",")}
+        return "trusted_proxies" in self.model_fields_set and entries != {"none"}
 
     @field_validator("trusted_proxies")
     @classmethod

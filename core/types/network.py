@@ -51,3 +51,10 @@ def parse_address(text: str) -> Address | None:
 def address_key(address: Address, port: int) -> str:
     """An address and a port in one spelling."""
     return f"[{address}]:{port}" if isinstance(address, IPv6Address) else f"{address}:{port}"
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether a host is this machine for itself: ``localhost`` or a loopback address."""
+    name = host.strip("[]").lower().rstrip(".")
+    address = parse_address(name)
+    return name == "localhost" if address is None else address.is_loopback

@@ -18,10 +18,15 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize("name", KEYS)
 def test_key_is_a_setting_that_takes_what_the_key_takes(name: str):
     key = KEYS[name]
-    values = [False, True] if key.kind == "boolean" else [key.minimum, key.maximum]
+    values: list[object] = [key.minimum, key.maximum]
+    if key.kind == "boolean":
+        values = [False, True]
+    if key.kind == "targets":
+        values = [(), ("localhost:3001", "[::1]:8765")]
     for value in values:
         assert getattr(Settings(_env_file=None, **{name: value}), name) == value
-    assert key.checked(getattr(Settings(_env_file=None), name)) is not None
+    default = getattr(Settings(_env_file=None), name)
+    assert key.checked([*default] if key.kind == "targets" else default) == default
 
 
 async def test_stored_value_wins_over_the_environment_until_it_is_reset(database: Database):
@@ -55,3 +60,17 @@ async def test_row_that_this_version_can_not_use_is_passed_over(database: Databa
         work.session.add(StoredConfig(key="run_max_tokens", value=5000))
     settings = await LiveSettings(database, Settings(_env_file=None)).now()
     assert (settings.run_max_turns, settings.run_max_tokens) == (24, 5000)
+
+
+async def test_stored_targets_are_those_of_the_environments_spelling(database: Database):
+    environment = Settings(_env_file=None, allowed_private_targets="mcp.internal:8080")
+    live = LiveSettings(database, environment)
+    async with unit_of_work(database) as work:
+        view = await runtime_config.set_config(
+            work, environment, "allowed_private_targets", "LocalHost.:3001,[::1]:1, localhost:3001", by="ann"
+        )
+    targets = ("localhost:3001", "[::1]:1")
+    assert (view.value, (await live.now()).allowed_private_targets) == (targets, targets)
+    async with database.reading() as session:
+        entry = (await session.exec(select(AuditEntry))).one()
+    assert entry.details == {"before": ["mcp.internal:8080"], "after": [*targets]}

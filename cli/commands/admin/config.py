@@ -48,7 +48,7 @@ async def set_config(
     output: Output,
     client: ApiClient,
     key: KeyArgument,
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="A number, true or false.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="A number, true or false, or host:port with commas.")],
 ) -> ExitCode:
     """Give a setting another value, at once and in all processes."""
     body = {"value": _parsed(value)}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from rich.text import Text
 
@@ -25,6 +26,8 @@ from cli.commands.doctor.local import (
     check_server,
     skipped,
 )
+from cli.commands.doctor.ollama import NAME as OLLAMA
+from cli.commands.doctor.ollama import check_ollama
 from cli.commands.doctor.security import (
     check_clock,
     check_exposure,
@@ -63,7 +66,8 @@ def doctor(url: UrlOption = None, json_only: JsonOption = False, language: Langu
     """
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
-        checks = [*await _look_here(output, client), *await _look_there(output, client)]
+        here, there = await _look_here(output, client), await _look_there(output, client)
+        checks = [*_without_needless_offer(here, there), *there]
         failed = sum(check.verdict is CheckVerdict.FAILED for check in checks)
         output.emit({"ok": not failed, "checks": [check.to_json() for check in checks]})
         for check in checks:
@@ -85,15 +89,22 @@ async def _look_here(output: Output, client: ApiClient) -> list[CheckResult]:
     if is_loopback(client.transport.url):
         settings = get_settings()
         checks += [check(output, settings) for check in _HERE]
-        parts, encoder, model = await asyncio.gather(
-            look_at_parts(), check_encoder(output), check_model(output, settings)
+        parts, encoder, model, ollama = await asyncio.gather(
+            look_at_parts(), check_encoder(output), check_model(output, settings), check_ollama(output, settings)
         )
         checks.append(check_secret_key(output, settings, parts.database.state if parts else None))
-        checks += [*check_kept_parts(output, settings, parts), encoder, model]
+        checks += [*check_kept_parts(output, settings, parts), encoder, model, ollama]
         skews |= _skews_of(parts)
     if headers:
         checks.append(await check_transport(output, client.transport.url, headers))
     return [*checks, check_clock(output, skews)]
+
+
+def _without_needless_offer(here: list[CheckResult], there: list[CheckResult]) -> list[CheckResult]:
+    """The checks without the offer of an Ollama, if models are registered."""
+    if not any(check.name.startswith("model:") for check in there):
+        return here
+    return [replace(check, hint="") if check.name == OLLAMA else check for check in here]
 
 
 def _skews_of(parts: BackendReports | None) -> dict[str, float]:

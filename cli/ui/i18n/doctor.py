@@ -149,3 +149,13 @@ CONNECTION_HINT = Message(
 BACKLOG = Message("Work", "工作量")
 NOT_FOR_YOU = Message("not checked: for administrators only", "未检查：仅限管理员")
 LOG_IN_FIRST = Message("not checked: log in first", "未检查：请先登录")
+OLLAMA = Message("Ollama on this machine", "本机的 Ollama")
+OLLAMA_NONE = Message("none answers at {place}", "{place} 没有应答")
+OLLAMA_EMPTY = Message("answers at {place}, without a model", "{place} 有应答，但没有模型")
+OLLAMA_EMPTY_HINT = Message("To get a model, run: ollama pull qwen3:8b", "获取模型请运行：ollama pull qwen3:8b")
+OLLAMA_HAS = Message("answers at {place} with {models}", "{place} 有应答，模型：{models}")
+OLLAMA_OFFER = Message("To let it answer by default, run: {command}", "要默认由它回答，请运行：{command}")
+OLLAMA_LIST_FIRST = Message(
+    "Others reach this server, so first list its address: {command}.",
+    "其他机器可以访问此服务器，请先列出其地址：{command}。",
+)

@@ -17,7 +17,7 @@ from agents.mcp.results import read_call_result
 from agents.mcp.tools import callable_name
 from core.errors.base import AgentexError
 from core.errors.server import McpResultTooLarge, McpUnavailable
-from core.outbound.guard import OutboundGuard
+from core.outbound.guard import OutboundGuard, OutboundGuards
 from tests.fixtures.servers.mcp_server import TOKEN, McpServers, mcp_servers
 
 pytestmark = pytest.mark.anyio
@@ -30,9 +30,14 @@ def servers(outside_mcp: McpServers) -> McpServers:
     return outside_mcp
 
 
+def guards(*targets: str) -> OutboundGuards:
+    guard = OutboundGuard(targets)
+    return OutboundGuards(guard, guard)
+
+
 @asynccontextmanager
 async def pool_for(servers: McpServers, limits: McpLimits = LIMITS) -> AsyncIterator[McpPool]:
-    pool = McpPool(OutboundGuard(servers.targets.split(",")), limits)
+    pool = McpPool(guards(*servers.targets.split(",")), limits)
     yield pool
     await pool.close()
 
@@ -145,17 +150,21 @@ async def test_endless_lists_are_cut(servers: McpServers):
 
 
 async def test_private_target_that_is_not_listed_is_not_connected_to(servers: McpServers):
-    pool = McpPool(OutboundGuard(), LIMITS)
-    for target in (http(servers), ws(servers)):
+    pool = McpPool(guards(), LIMITS)
+    # Also after as many refusals as a server that is down would be left alone for.
+    for target in 5 * [http(servers), ws(servers)]:
         with pytest.raises(McpUnavailable) as caught:
             await pool.session(target)
         assert fault_of(caught.value) == "not_allowed"
+        details = caught.value.details
+        assert details["setting"] == "AGENTEX_ALLOWED_PRIVATE_TARGETS"
+        assert details["value"] in servers.targets.split(",")
     await pool.close()
 
 
 async def test_server_that_is_down_is_left_alone_for_ever_longer(servers: McpServers, tmp_path: Path):
     dead = McpTarget("dead", McpType.STANDARD, "http://127.0.0.1:9/mcp", pause_seconds=60, max_retries=2)
-    pool = McpPool(OutboundGuard(["127.0.0.1:9"]), LIMITS)
+    pool = McpPool(guards("127.0.0.1:9"), LIMITS)
     faults: list[str] = []
     for insists in (False, False, False, True):
         with pytest.raises(McpUnavailable) as caught:

@@ -23,7 +23,7 @@ from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import McpUnavailable
-from core.outbound.guard import OutboundGuard
+from core.outbound.guard import OutboundGuard, OutboundGuards
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies
 from tests.agents.runs.helpers import make_request, models_of, register, searcher_of
@@ -44,7 +44,7 @@ async def owner(database: Database) -> Principal:
 
 def service_of(database: Database) -> McpService:
     guard = OutboundGuard(["127.0.0.1:9"])
-    return McpService(database, Vault(b"of the tests", PURPOSE), guard, LIMITS)
+    return McpService(database, Vault(b"of the tests", PURPOSE), OutboundGuards(guard, guard), LIMITS)
 
 
 def tools(*names: str, described: str = "") -> list[McpTool]:
@@ -180,7 +180,8 @@ async def test_connections_that_nobody_uses_are_forgotten_once_their_pause_is_ov
     database: Database, owner: Principal
 ):
     limits = replace(LIMITS, idle_seconds=-1, connect_seconds=1)
-    pool = McpPool(OutboundGuard(["127.0.0.1:9"]), limits)
+    guard = OutboundGuard(["127.0.0.1:9"])
+    pool = McpPool(OutboundGuards(guard, guard), limits)
     target = McpTarget("c", McpType.STANDARD, URL, "", pause_seconds=60, max_retries=1)
     try:
         with pytest.raises(McpUnavailable):

@@ -55,6 +55,9 @@ def test_each_key_takes_its_bounds_and_nothing_beyond(admin: Api):
         path = f"{PATH}/{key['key']}"
         if key["type"] == "boolean":
             good, bad = [False, True], [0, 1, "true", None]
+        elif key["type"] == "targets":
+            good = [[], [f"localhost:{port}" for port in range(1, key["maximum"] + 1)]]
+            bad = [[*good[1], "localhost:101"], ["localhost"], 5, True, None]
         else:
             good = [key["minimum"], key["maximum"]]
             bad = [key["minimum"] - 1, key["maximum"] + 1, True, "5", None, [5], 1e400, 10**400]

@@ -14,7 +14,6 @@ from core.errors.requests import InvalidRequest, InvalidRunInput, UrlNotAllowed
 from tests.fixtures.http.client import Api, conforms, unique
 from tests.fixtures.llm.model_scripts import UPSTREAM_SECRET
 from tests.fixtures.llm.model_server import ModelServer
-from tests.fixtures.product.processes import free_port
 from tests.fixtures.product.server import Server
 from tests.fixtures.runs.agent_runs import NOBODY, camel, run, run_body, text_of, types_of
 
@@ -182,11 +181,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[AgentexError], str]] = {
         UrlNotAllowed,
         "base_url",
     ),
-    "private preset": (
-        {"provider": "ollama", "base_url": None},
-        UrlNotAllowed,
-        "base_url",
-    ),
     "other scheme": ({"base_url": "file:///etc/passwd"}, UrlNotAllowed, "base_url"),
     "credentials": ({"base_url": "https://a:b@1.1.1.1"}, UrlNotAllowed, "base_url"),
     "query": ({"base_url": f"{PUBLIC}?a=b"}, InvalidRequest, "base_url"),
@@ -302,12 +296,11 @@ def test_endpoint_that_can_not_be_reached_is_named(manager: Api, scripted_llm: M
 
 def test_address_is_judged_again_when_it_is_called(manager: Api, llm_product: Server, scripted_llm: ModelServer):
     model_id = manager.post("/admin/models", scripted_draft(scripted_llm, "plain"))["id"]
-    port = free_port()
     sql = "UPDATE registered_model SET base_url = :url, revision = revision + 1 WHERE id = :id"
-    llm_product.sql(sql, url=f"http://localhost:{port}/v1", id=model_id)
+    llm_product.sql(sql, url="http://169.254.169.254/v1", id=model_id)
     asked = len(scripted_llm.run_requests)
     answer = manager.post(f"/models/{model_id}/test")
-    assert (answer["success"], answer["fault"]) == (False, "address_refused")
+    assert (answer["success"], answer["fault"]) == (False, "address_forbidden")
     events = run_on(llm_product.person(), "Hello", model_id)
     assert events[-1]["type"] == "RUN_ERROR"
     assert len(scripted_llm.run_requests) == asked
