@@ -29,13 +29,14 @@ class MediaPart:
 
     Attributes:
         field: Its place in the request, for errors.
-        data: Base64.
+        data: Base64; empty for a part with a ``url``.
         mime_type: As the client says; the bytes decide.
     """
 
     field: str
     kind: Literal["image", "document"]
     data: str = ""
+    url: str = ""
     mime_type: str = ""
     filename: str = ""
 

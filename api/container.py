@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import httpx
 from redis.asyncio import Redis
 
+from agents.attachments.remote_files import RemoteFiles
 from agents.attachments.service import AttachmentLimits, AttachmentService
 from agents.attachments.signed_links import LinkSigner
 from agents.llm.factory import configured_model
@@ -79,6 +80,7 @@ class AgentServices:
     skills: RunSkillsFactory
     skill_server: SkillServer
     attachments: AttachmentService
+    media: MediaIntake
     tool_policies: ServerPolicies
     models: ModelSelector
     model_registry: ModelRegistry
@@ -175,7 +177,7 @@ def _agents(
     memories = MemoryService(database, encoder, most=settings.memories_per_user)
     skills, mcp = RunSkillsFactory(database, encoder), _mcp(settings, database, clients.outbound)
     attachments = _attachments(settings, database, knowledge.store)
-    media = MediaIntake(database, attachments, live)
+    media = MediaIntake(database, attachments, RemoteFiles(clients.guard), live)
     run_services = RunServices(memories, attachments, mcp, skills, media)
     return AgentServices(
         runs=RunService(
@@ -191,6 +193,7 @@ def _agents(
         skills=skills,
         skill_server=SkillServer(database, settings.max_request_bytes),
         attachments=attachments,
+        media=media,
         tool_policies=policies,
         models=models,
         model_registry=ModelRegistry(database, adapters, clients.outbound.guards.administrators),

@@ -57,6 +57,7 @@ async def open_context(settings: Settings) -> AsyncGenerator[AppContext]:
             knowledge.spaces.close,
             knowledge.previews.close,
             agents.mcp.close,
+            agents.media.close,
             agents.skill_server.close,
         ):
             stack.push_async_callback(close)

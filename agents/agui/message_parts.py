@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ag_ui.core import DataSource, DocumentPart, ImagePart, TextPart
+from ag_ui.core import DataSource, DocumentPart, ImagePart, TextPart, UrlSource
 from pydantic import JsonValue
 
 from agents.run_request import MOST_ATTACHMENTS, MediaPart
@@ -13,7 +13,7 @@ from core.json_access import as_list, as_object, as_text
 
 _KINDS = ("image", "audio", "video")
 _LONGEST_NAME = 200
-_BASE64 = ";base64,"
+_INLINE, _BASE64 = "data:", ";base64,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,14 @@ def _read_media(part: object, field: str) -> MediaPart | str:
     source = part.source
     kind: Literal["image", "document"] = "image"
     filename = _filename(part)
+    if not isinstance(source, (DataSource, UrlSource)):
+        return "can't be fetched: send the bytes as a source of type data, or a url"
+    mime_type, _, data = source.value[len(_INLINE) :].partition(_BASE64)
+    if source.value[: len(_INLINE)].lower() == _INLINE and len(mime_type) < _LONGEST_NAME:
+        return MediaPart(field, kind, data=data, mime_type=source.mime_type or mime_type, filename=filename)
     if isinstance(source, DataSource):
         return MediaPart(field, kind, data=source.value, mime_type=source.mime_type, filename=filename)
-    return "can't be fetched: send the bytes, as a source of type data"
+    return MediaPart(field, kind, url=source.value, mime_type=source.mime_type or "", filename=filename)
 
 
 def _filename(part: ImagePart | DocumentPart) -> str:

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import hashlib
 
 from core.errors.requests import FileTooLarge, InvalidRunInput
 
@@ -10,8 +9,8 @@ from core.errors.requests import FileTooLarge, InvalidRunInput
 _BLANKS = str.maketrans("", "", " \t\r\n")
 
 
-def decode_base64(data: str, most: int) -> tuple[bytes, str]:
-    """Decode base64 of at most so many bytes; returns the bytes and their SHA-256.
+def decode_base64(data: str, most: int) -> bytes:
+    """Decode base64 of at most so many bytes.
 
     Raises:
         FileTooLarge: It holds more; nothing was decoded.
@@ -21,7 +20,6 @@ def decode_base64(data: str, most: int) -> tuple[bytes, str]:
     if len(digits) * 3 // 4 > most:
         raise FileTooLarge(max_bytes=most)
     try:
-        content = base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
+        return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
         raise InvalidRunInput(field="", error="is not base64") from error
-    return content, hashlib.sha256(content).hexdigest()

@@ -1,7 +1,8 @@
 """Intake of the pictures in a question: they become attachments before the run is written."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+import hashlib
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -9,56 +10,73 @@ from pydantic import JsonValue
 from sqlmodel import select
 
 from agents.attachments.base64_content import decode_base64
+from agents.attachments.remote_files import RemoteFiles
 from agents.attachments.service import AttachmentLimits, AttachmentService
 from agents.models import ChatMessage
 from agents.run_request import ImageRef, MediaPart, UserMessage
 from agents.runs.planner import RunPlan
 from core.auth.principal import Principal
 from core.db.database import Database
+from core.errors.auth import InvalidLink
 from core.errors.base import AgentexError
 from core.json_access import as_list, as_object, as_text
 from core.runtime_config.live import LiveSettings
 from kb_service.models import Attachment
 
 _SERVER_FAULT = 500
+# Why a link is none of this server's.
+_NOT_OURS = frozenset({"other_host", "no_attachment_link"})
 
 
 @dataclass
-class _NewAttachments:
-    """What was stored for one question, in the order of its parts."""
+class _QuestionMedia:
+    """The media of one question; ``images`` by the hash of the bytes that came, ``rows`` those that were stored."""
 
+    principal: Principal
+    own_hosts: Collection[str]
     images: dict[str, ImageRef] = field(default_factory=dict[str, ImageRef])
     rows: list[Attachment] = field(default_factory=list[Attachment])
 
 
 class MediaIntake:
-    """Stores the pictures of questions, each of them once."""
+    """Fetches and stores the pictures of questions, each of them once."""
 
-    def __init__(self, database: Database, attachments: AttachmentService, live: LiveSettings) -> None:
+    def __init__(
+        self, database: Database, attachments: AttachmentService, remote_files: RemoteFiles, live: LiveSettings
+    ) -> None:
         self._database = database
         self._attachments = attachments
+        self._remote_files = remote_files
         self._live = live
 
+    async def close(self) -> None:
+        await self._remote_files.close()
+
     @asynccontextmanager
-    async def attached(self, principal: Principal, plan: RunPlan) -> AsyncGenerator[RunPlan]:
+    async def attached(
+        self, principal: Principal, plan: RunPlan, own_hosts: Collection[str] = ()
+    ) -> AsyncGenerator[RunPlan]:
         """The plan with the pictures of its question as attachments; they are removed if the run can't be started.
 
-        A question that the thread has already keeps the ones that it was asked with: nothing is stored twice.
+        A question that the thread has already keeps the ones that it was asked with: nothing is stored or fetched twice.
+        A signed link to an uploaded image, perhaps with one of ``own_hosts``, is that image.
 
         Raises:
             InvalidRunInput: A part is no base64.
             UnsupportedFileType, CorruptImage, ImageTooLarge, FileTooLarge, EmptyFile: A part is no usable image.
             QuotaExceeded: The caller may not store more.
+            UrlNotAllowed, FileNotFetched, InvalidLink, LinkExpired: An address can't be used.
         """
-        new = _NewAttachments()
+        new = _QuestionMedia(principal, own_hosts)
         try:
-            yield replace(plan, request=replace(plan.request, messages=await self._read(principal, plan, new)))
+            messages = await self._read(plan, new)
+            yield replace(plan, request=replace(plan.request, messages=messages))
         except AgentexError:
             with suppress(AgentexError, OSError):
                 await self._attachments.discard(new.rows)
             raise
 
-    async def _read(self, principal: Principal, plan: RunPlan, new: _NewAttachments) -> tuple[UserMessage, ...]:
+    async def _read(self, plan: RunPlan, new: _QuestionMedia) -> tuple[UserMessage, ...]:
         messages = plan.request.messages
         media = [part for message in messages for part in message.media]
         if not media:
@@ -69,8 +87,8 @@ class MediaIntake:
             return (*earlier, question)
         images = await self._images_of(plan.thread_key, question.id)
         if images is None:
-            await self._store(principal, media, new)
-            images = tuple(new.images.values())
+            await self._add_all(media, new)
+            images = tuple(dict.fromkeys(new.images.values()))
         return (*earlier, replace(question, images=images))
 
     async def _images_of(self, thread_key: str | None, message_id: str) -> tuple[ImageRef, ...] | None:
@@ -82,24 +100,40 @@ class MediaIntake:
             row = (await session.exec(query)).first()
         return None if row is None else image_refs(row.details)
 
-    async def _store(self, principal: Principal, media: Sequence[MediaPart], new: _NewAttachments) -> None:
+    async def _add_all(self, media: Sequence[MediaPart], new: _QuestionMedia) -> None:
         settings = await self._live.now()
         limits = AttachmentLimits(settings.max_attachment_bytes, settings.user_quota_bytes)
         for part in media:
             try:
-                await self._add(principal, part, limits, new)
+                await self._add(part, limits, new)
             except AgentexError as error:
                 if error.status < _SERVER_FAULT:
                     error.details["field"] = part.field
                 raise
 
-    async def _add(self, principal: Principal, part: MediaPart, limits: AttachmentLimits, new: _NewAttachments) -> None:
-        content, digest = await asyncio.to_thread(decode_base64, part.data, limits.max_bytes)
+    async def _add(self, part: MediaPart, limits: AttachmentLimits, new: _QuestionMedia) -> None:
+        if part.url and (row := await self._uploaded(part.url, new)) is not None:
+            new.images[row.id] = ImageRef(row.id, row.mime_type)
+            return
+        if part.url:
+            content = (await self._remote_files.fetch(part.url, most=limits.max_bytes)).content
+        else:
+            content = await asyncio.to_thread(decode_base64, part.data, limits.max_bytes)
+        digest = hashlib.sha256(content).hexdigest()
         if digest in new.images:
             return
-        row = await self._attachments.add(principal, content, limits)
+        row = await self._attachments.add(new.principal, content, limits)
         new.rows.append(row)
         new.images[digest] = ImageRef(row.id, row.mime_type)
+
+    async def _uploaded(self, url: str, new: _QuestionMedia) -> Attachment | None:
+        """The caller's image behind a signed link; None if the address is another one."""
+        try:
+            return await self._attachments.resolve(url, new.principal, hosts=new.own_hosts)
+        except InvalidLink as error:
+            if error.details["reason"] in _NOT_OURS and not url.startswith("/"):
+                return None
+            raise
 
 
 def image_refs(details: dict[str, JsonValue]) -> tuple[ImageRef, ...]:

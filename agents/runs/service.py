@@ -1,7 +1,7 @@
 """The run service: start, follow, join and stop runs, and recover those whose process died."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, nullcontext
 
 from pydantic import ValidationError
@@ -60,13 +60,19 @@ class RunService:
         self._hands_over = False
 
     async def start(
-        self, principal: Principal, request: RunRequest, *, reject: RejectPolicy = RejectPolicy.RUN_OF_ANSWERS
+        self,
+        principal: Principal,
+        request: RunRequest,
+        *,
+        reject: RejectPolicy = RejectPolicy.RUN_OF_ANSWERS,
+        own_hosts: Collection[str] = (),
     ) -> str:
         """Start a run; it goes on whether or not anybody follows it.
 
         Args:
             request: A question, or answers to interrupts.
             reject: How to reject a request that does not fit the thread's open interrupts.
+            own_hosts: Names of this server, for links to uploaded images.
 
         Returns:
             The key by which it is followed.
@@ -84,7 +90,7 @@ class RunService:
         if self._is_draining:
             raise ShuttingDown
         plan = await self._planner.plan(principal, request, reject)
-        async with self._attached(principal, plan) as ready, self._planner.slots:
+        async with self._attached(principal, plan, own_hosts) as ready, self._planner.slots:
             if self._is_draining:
                 # Draining may have begun while planning waited for MCP servers.
                 raise ShuttingDown
@@ -96,9 +102,11 @@ class RunService:
         self._spawn(run, lambda: self._builder.build(run, ready))
         return run.key
 
-    def _attached(self, principal: Principal, plan: RunPlan) -> AbstractAsyncContextManager[RunPlan]:
+    def _attached(
+        self, principal: Principal, plan: RunPlan, own_hosts: Collection[str]
+    ) -> AbstractAsyncContextManager[RunPlan]:
         media = self._builder.services.media
-        return nullcontext(plan) if media is None else media.attached(principal, plan)
+        return nullcontext(plan) if media is None else media.attached(principal, plan, own_hosts)
 
     async def _start(self, principal: Principal, plan: RunPlan, *, recheck: bool = False) -> StartedRun:
         async with unit_of_work(self._database) as work:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from agents.agui.decoder import read_run_request
 from agents.agui.encoder import to_snake_case
 from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
-from api.agents.attachments import ATTACHMENT_ERRORS
+from api.agents.attachments import ATTACHMENT_ERRORS, LINK_ERRORS, OwnHosts
 from api.dependencies import Agents, CurrentPrincipal, RequestedCursor, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, ResponseModel, Text
@@ -77,6 +77,7 @@ class Stopped(ResponseModel):
             InterruptsOpen,
             ShuttingDown,
             *ATTACHMENT_ERRORS,
+            *LINK_ERRORS,
         ),
     },
 )
@@ -85,6 +86,7 @@ async def run_agent(
     principal: CurrentPrincipal,
     agents: Agents,
     media_type: NegotiatedMediaType,
+    own_hosts: OwnHosts,
 ) -> EventStream:
     """Run an agent and stream its events.
 
@@ -92,7 +94,7 @@ async def run_agent(
     The run goes on when the connection breaks; ``stop`` ends it.
     """
     request = read_run_request(body)
-    run_key = await agents.runs.start(principal, request)
+    run_key = await agents.runs.start(principal, request, own_hosts=own_hosts)
     spell = to_snake_case if request.spelling == "snake" else None
     framing = choose_framing(media_type, spell)
     return stream_run(agents.runs, RunPosition(run_key, request.run_id), framing)

@@ -14,7 +14,7 @@ from agents.events import WireEvent
 from agents.run_request import MOST_ATTACHMENTS
 from agents.runs.resume import RejectPolicy
 from agents.strategies import ROUTED, STRATEGIES
-from api.agents.attachments import ATTACHMENT_ERRORS
+from api.agents.attachments import ATTACHMENT_ERRORS, LINK_ERRORS, OwnHosts
 from api.dependencies import Agents, CurrentPrincipal, CurrentSettings, requires
 from api.http.errors import error_responses
 from api.http.routing import Router
@@ -93,6 +93,7 @@ async def run_agent(
     principal: CurrentPrincipal,
     agents: Agents,
     media_type: NegotiatedMediaType,
+    own_hosts: OwnHosts,
 ) -> EventStream:
     """Run an agent and stream its events, for stock AG-UI clients.
 
@@ -102,7 +103,7 @@ async def run_agent(
     `protocolVersion` gets `error` with a code beside what failed.
     """
     request = read_run_request(body)
-    run_key = await agents.runs.start(principal, request, reject=RejectPolicy.RUN)
+    run_key = await agents.runs.start(principal, request, reject=RejectPolicy.RUN, own_hosts=own_hosts)
     place = RunPosition(run_key, request.run_id)
     return stream_run(agents.runs, place, _framing(media_type, request.declared_version))
 
@@ -155,7 +156,7 @@ async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
             "agentTypes": sorted(STRATEGIES),
             "attachments": {
                 "imageTypes": list(MIME_TYPES),
-                "sources": ["data"],
+                "sources": ["data", "url"],
                 "maxPerMessage": MOST_ATTACHMENTS,
                 "maxBytes": settings.max_attachment_bytes,
             },
@@ -177,6 +178,7 @@ _RUN_ERRORS = error_responses(
     RunIdTaken,
     ShuttingDown,
     *ATTACHMENT_ERRORS,
+    *LINK_ERRORS,
 )
 _JOIN_ERRORS = error_responses(MalformedJson, InvalidRunInput, SessionNotFound)
 # The document's own path, and the same under the product's prefix.

@@ -24,11 +24,13 @@ from core.errors.auth import InvalidLink, LinkExpired
 from core.errors.requests import (
     CorruptImage,
     EmptyFile,
+    FileNotFetched,
     FileTooLarge,
     ImageTooLarge,
     InvalidRequest,
     QuotaExceeded,
     UnsupportedFileType,
+    UrlNotAllowed,
 )
 from core.errors.server import ObjectStoreUnavailable, StorageFull
 from kb_service.models import Attachment
@@ -95,6 +97,16 @@ ATTACHMENT_ERRORS = (
     ObjectStoreUnavailable,
 )
 """What may be wrong with an image, whether it is uploaded or stands in a message."""
+LINK_ERRORS = (UrlNotAllowed, FileNotFetched, InvalidLink, LinkExpired)
+"""What may be wrong with the address of an image in a message."""
+
+
+async def _own_hosts(request: Request) -> frozenset[str]:
+    return frozenset({request.headers.get("host", "")})
+
+
+OwnHosts = Annotated[frozenset[str], Depends(_own_hosts)]
+"""The names by which the caller knows this server."""
 
 
 @router.post("", dependencies=[Run], openapi_extra=_FORM, responses=error_responses(InvalidRequest, *ATTACHMENT_ERRORS))

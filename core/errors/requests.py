@@ -273,6 +273,17 @@ class UrlNotAllowed(AgentexError):
         )
 
 
+class FileNotFetched(AgentexError):
+    """A file behind a user's address that can't be fetched; ``error`` says why, in both languages."""
+
+    code = 40051
+    message = "The file behind this address can't be fetched: send its bytes instead"
+    message_zh = "无法获取该地址的文件：请直接发送文件内容"
+
+    def __init__(self, error: str, error_zh: str) -> None:
+        super().__init__(field="url", error=error, error_zh=error_zh)
+
+
 class InterruptAnswerInvalid(AgentexError):
     """The details say what does not fit; nothing was done."""
 
