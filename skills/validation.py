@@ -37,16 +37,17 @@ class ValidatedSkill:
     row_bytes: int
 
 
-async def validate(content: bytes, files: Iterable[SkillFile] = ()) -> ValidatedSkill:
+async def validate(content: bytes, files: Iterable[SkillFile] = (), *, default_name: str = "") -> ValidatedSkill:
     """Validate a skill on a thread: large ones would block the event loop."""
     listed = tuple(sorted(files, key=lambda file: file.path))
-    return await asyncio.to_thread(_validate, content, listed)
+    return await asyncio.to_thread(_validate, content, listed, default_name)
 
 
-def _validate(content: bytes, files: tuple[SkillFile, ...]) -> ValidatedSkill:
+def _validate(content: bytes, files: tuple[SkillFile, ...], default_name: str) -> ValidatedSkill:
     if problems := check_files(files):
         raise files_refused(problems)
-    report = lint(content, LintContext(files=["SKILL.md", *(file.path for file in files)]))
+    paths = ["SKILL.md", *(file.path for file in files)]
+    report = lint(content, LintContext(files=paths, default_name=default_name))
     if report.parsed is None:
         raise UnreadableSkill(field="content", diagnostics=diagnostic_details(report.diagnostics))
     manifest: list[dict[str, object]] = [

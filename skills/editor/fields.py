@@ -106,9 +106,9 @@ def _stands_in(draft: SkillDraft, head: Frontmatter, field: str) -> bool:
 def _name_edits(draft: SkillDraft, head: Frontmatter | None, name: str) -> tuple[TextEdit, ...]:
     source = draft.source
     title = next(iter(draft.of("title")), None)
+    if head is not None and (title is None or head.text("name")):
+        return (set_field(draft, head, "name", name),)
     if title is None:
-        if head is not None:
-            return (set_field(draft, head, "name", name),)
         line = render.heading("# ", f"SKILL: {name}")
         return (source.edit_lines(draft.outline.first_line, 0, f"{line}\n\n"),)
     block = title.heading

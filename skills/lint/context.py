@@ -14,12 +14,16 @@ class SiblingSkill:
 
 @dataclass(frozen=True, slots=True)
 class LintContext:
-    """Known surroundings of a file, with paths within its ``folder``; rules ignore what is unknown."""
+    """Known surroundings of a file, with paths within its ``folder``; rules ignore what is unknown.
+
+    ``default_name`` names a skill that gives itself no name; empty: its folder does.
+    """
 
     known_tools: Collection[str] | None = None
     folder: str | None = None
     files: Collection[str] | None = None
     siblings: Collection[SiblingSkill] = ()
+    default_name: str = ""
 
 
 NO_CONTEXT = LintContext()

@@ -15,7 +15,7 @@ Linter = Callable[[bytes], SkillReport]
 
 def lint(content: bytes, context: LintContext = NO_CONTEXT) -> SkillReport:
     """Parse and lint a SKILL file in linear time, never raising; too large and non-text files have no model."""
-    return lint_draft(parse(content), context)
+    return lint_draft(parse(content, context.default_name or context.folder or ""), context)
 
 
 def lint_draft(draft: SkillDraft | Finding, context: LintContext = NO_CONTEXT) -> SkillReport:

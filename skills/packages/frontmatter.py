@@ -101,7 +101,12 @@ def standard_fields(draft: SkillDraft, frontmatter: Frontmatter, folder: str) ->
         if entry := frontmatter.entry(key):
             text = field_text(entry)
             fields[key] = shorten_to_fit(text, LONGEST_COMPATIBILITY) if key == "compatibility" else text
-    if pairs := metadata_pairs(frontmatter):
+    pairs = metadata_pairs(frontmatter)
+    own = frontmatter.text("name")
+    if not own.isascii():
+        # A folder has an ASCII name; the skill's own is kept where readers look for a title.
+        pairs.setdefault("title", own)
+    if pairs:
         fields["metadata"] = pairs
     return fields
 

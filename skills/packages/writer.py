@@ -120,7 +120,7 @@ def export_folder(
 
 
 def _read(source: ExportSource) -> SkillDraft | PackageProblem:
-    draft = parse(source.content)
+    draft = parse(source.content, source.slug)
     if isinstance(draft, Finding) or not lint_draft(draft).valid:
         return package_problem(PackageFault.NOT_VALID)
     if refused := check_files(source.files):

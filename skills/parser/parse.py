@@ -17,7 +17,7 @@ from skills.parser.sections import DividedBody, name_behind_prefix
 from skills.parser.source import SkillSource
 from skills.parser.text_blocks import read_texts, section_text, tokens_in
 from skills.schema import ParsedSkill, SkillFormat
-from skills.slugs import slugify
+from skills.slugs import is_placeholder, slugify
 
 PARSER_VERSION = 4
 """Goes up when the same bytes are read otherwise than before."""
@@ -31,6 +31,7 @@ class _Parts:
     divided: DividedBody
     sections: tuple[DraftSection, ...]
     spelling: SkillFormat
+    default_name: str
 
     def of(self, key: str) -> list[DraftSection]:
         return [section for section in self.sections if section.key == key]
@@ -39,13 +40,16 @@ class _Parts:
         return read_texts(self.of(key), self.source, self.body)
 
 
-def parse(content: bytes) -> SkillDraft | Finding:
-    """Parse a SKILL file in linear time, never raising (docs/skills.md); else the reason is SK015 or SK052."""
+def parse(content: bytes, default_name: str = "") -> SkillDraft | Finding:
+    """Parse a SKILL file in linear time, never raising (docs/skills.md); else the reason is SK015 or SK052.
+
+    ``default_name`` is that of a skill that gives itself none, such as its folder's.
+    """
     source = sources.read(content)
-    return source if isinstance(source, Finding) else assemble(source)
+    return source if isinstance(source, Finding) else assemble(source, default_name)
 
 
-def assemble(source: SkillSource) -> SkillDraft:
+def assemble(source: SkillSource, default_name: str = "") -> SkillDraft:
     """Parse a file's text; the draft carries the grammar's findings."""
     findings: list[Finding] = []
     head = frontmatter.read(source, findings)
@@ -56,7 +60,7 @@ def assemble(source: SkillSource) -> SkillDraft:
     keyed = sections.assign(divided, source, findings)
     if spelling is SkillFormat.AGENT_SKILLS:
         findings = [*_of_free_headings(findings)]
-    parts = _Parts(source, head, body, divided, keyed, spelling)
+    parts = _Parts(source, head, body, divided, keyed, spelling, default_name)
     numbered, prose = steps.read(parts.of("steps"), source, body)
     description, line = _description(parts)
     return SkillDraft(
@@ -116,12 +120,20 @@ def _model(
 
 
 def _name(parts: _Parts, pairs: dict[str, str]) -> str:
+    """The name that the frontmatter gives, else a native title, the folder, any heading.
+
+    A name that an export made up says less than all of them.
+    """
     title = parts.divided.title
     heading = title.section.title if title else ""
-    prefixed_name = name_behind_prefix(heading)
+    native = name_behind_prefix(heading)
     own = parts.frontmatter.text("name") if parts.frontmatter else ""
     display_name = next((pairs[key] for key in _DISPLAY_NAMES if pairs.get(key)), "")
-    return (prefixed_name if prefixed_name is not None else heading) or display_name or own
+    free = heading if native is None else ""
+    if not own:
+        outer = parts.default_name if parts.frontmatter else ""
+        return native or outer or free or display_name
+    return (native or display_name or free or own) if is_placeholder(own) else own
 
 
 _DISPLAY_NAMES = ("title", "display-name", "display_name", "displayName")

@@ -58,7 +58,9 @@ class SkillFixes:
         # Each round lints the skill, which may take longer than the event loop should block.
         result = await asyncio.to_thread(autofix, content, linter, self._choose)
         self.codes = result.codes
-        return await validate(result.content, files) if result.content != content else None
+        if result.content == content:
+            return None
+        return await validate(result.content, files, default_name=newest.name)
 
     def _choose(self, fixable: Sequence[Diagnostic], number: int) -> Sequence[Diagnostic]:
         targets = self._targets

@@ -34,12 +34,13 @@ class SkillLinter:
         self, session: AsyncSession, *, version: SkillVersion | None = None, skill_id: str | None = None
     ) -> LintContext:
         """The context of contents: link targets are the files of ``version``, and siblings exclude ``skill_id``."""
-        files = None
+        files, default_name = None, ""
         if version is not None:
+            default_name = version.name
             files = ("SKILL.md", *(file.path for file in catalog.list_files(version)))
         known_tools = await self._known_tools(session)
         siblings = await self._read_siblings(session, skill_id)
-        return LintContext(known_tools=known_tools, files=files, siblings=siblings)
+        return LintContext(known_tools=known_tools, files=files, siblings=siblings, default_name=default_name)
 
     async def lint(self, content: bytes, context: LintContext) -> SkillReport:
         """Lint a content, holding no database connection: it can take seconds, and there are few connections."""

@@ -226,7 +226,8 @@ async def new_fork(
     """A new skill from a version that the caller may read; None: the version they are served."""
     view = await skill_access.get(session, principal, skill_id)
     version = await skill_access.get_version(session, view, number)
-    validated = await validate(*await skill_access.read_content_and_files(session, version))
+    content, files = await skill_access.read_content_and_files(session, version)
+    validated = await validate(content, files, default_name=version.name)
     source = view.skill
     origin = Origin(
         SkillOrigin.FORKED,

@@ -1,5 +1,6 @@
 """Immutable versions of skills, their blobs and quota, and the builders of next versions."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -11,8 +12,9 @@ from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.conflicts import SkillChanged
 from core.errors.requests import InvalidRequest, QuotaExceeded
+from skills.diagnostics import Finding
 from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
-from skills.parser.parse import PARSER_VERSION
+from skills.parser.parse import PARSER_VERSION, parse
 from skills.schema import Severity, SkillFile
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
@@ -185,9 +187,16 @@ def with_content(content: bytes) -> VersionBuilder:
     async def build(session: AsyncSession, _: SkillView, newest: SkillVersion) -> ValidatedSkill | None:
         if digest(content) == newest.content_sha256:
             return None
-        return await validate(content, await skill_access.read_files(session, newest))
+        files = await skill_access.read_files(session, newest)
+        return await validate(content, files, default_name=await _outer_name(session, newest))
 
     return build
+
+
+async def _outer_name(session: AsyncSession, version: SkillVersion) -> str:
+    """The name that a version has not from its content but from its folder; else empty."""
+    own = await asyncio.to_thread(parse, await skill_access.read_content(session, version))
+    return "" if isinstance(own, Finding) or own.model.name == version.name else version.name
 
 
 def with_validated(validated: ValidatedSkill) -> VersionBuilder:
@@ -214,7 +223,7 @@ def with_file(edit: FileEdit) -> VersionBuilder:
         content, files = await skill_access.read_content_and_files(session, newest)
         others = [file for file in files if file.path != edit.path]
         put = [] if edit.content is None else [SkillFile(edit.path, edit.content)]
-        return await validate(content, [*others, *put])
+        return await validate(content, [*others, *put], default_name=newest.name)
 
     return build
 
@@ -224,6 +233,7 @@ def from_version(number: int) -> VersionBuilder:
 
     async def build(session: AsyncSession, view: SkillView, _: SkillVersion) -> ValidatedSkill:
         old = await skill_access.get_version(session, view, number)
-        return await validate(*await skill_access.read_content_and_files(session, old))
+        content, files = await skill_access.read_content_and_files(session, old)
+        return await validate(content, files, default_name=old.name)
 
     return build

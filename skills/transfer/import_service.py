@@ -106,8 +106,9 @@ async def prepare(file: str, packaged: PackagedSkill) -> IncomingSkill:
     """Validate one skill of an uploaded file; its faults are returned, not raised."""
     if packaged.problems:
         return IncomingSkill(file, packaged)
+    folder = packaged.folder_name or ""
     try:
-        return IncomingSkill(file, packaged, await validate(packaged.content, packaged.files))
+        return IncomingSkill(file, packaged, await validate(packaged.content, packaged.files, default_name=folder))
     except AgentexError as error:
         return IncomingSkill(file, packaged, error=error)
 

@@ -113,7 +113,7 @@ def test_a_free_document_takes_its_triggers_from_the_description():
 
     assert (model.format, model.name, model.slug) == (
         SkillFormat.AGENT_SKILLS,
-        "PDF 工具",
+        "PDF-Tools",
         "pdf-tools",
     )
     assert model.trigger_conditions == ("a form shall be filled in", "PDF 文件需要拆分")
@@ -138,7 +138,7 @@ def test_a_free_document_takes_its_triggers_from_the_description():
 def test_a_hybrid_keeps_the_bodys_description_and_the_frontmatters_tools():
     model = situation("hybrid")
 
-    assert (model.format, model.name) == (SkillFormat.HYBRID, "日报生成")
+    assert (model.format, model.name) == (SkillFormat.HYBRID, "daily-report")
     assert model.slug == "daily-report"
     assert model.description == "根据记录整理日报。"
     assert model.tools == ()

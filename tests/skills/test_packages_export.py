@@ -294,9 +294,9 @@ def test_a_skill_is_read_once_also_where_its_folder_gets_a_number(
     read: list[bytes] = []
     assemble = parser.assemble
 
-    def counted(source: SkillSource) -> SkillDraft:
+    def counted(source: SkillSource, default_name: str = "") -> SkillDraft:
         read.append(source.content)
-        return assemble(source)
+        return assemble(source, default_name)
 
     monkeypatch.setattr(parser, "assemble", counted)
     made = export_packages([_source(_DAILY), _source(_DAILY + b"3. x\n"), _source(_AGENT)])

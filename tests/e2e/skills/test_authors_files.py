@@ -47,3 +47,36 @@ def test_archive_of_another_kind_is_called_what_it_is_and_backslashes_are_folder
     assert (made["slug"], made["portable"]) == ("notes", True)
     assert "AS012" in [one["code"] for one in made["diagnostics"]]
     assert [file["path"] for file in made["files"]] == ["references/a.md"]
+
+
+def test_nameless_skill_has_its_folders_name_through_every_version(user: Api):
+    content = "---\ndescription: Writes notes. Use when asked.\n---\n\nDo it.\n"
+    item = imported(user, "x.zip", zipped({"My Folder/SKILL.md": content}))
+    path = f"/skills/{item['skill']['id']}"
+    made = user.get(path)
+    assert (made["name"], made["slug"], made["valid"]) == ("My Folder", "my-folder", True)
+
+    user.put(path, {"content": content + "Then more.\n"})
+
+    changed = user.get(path)
+    assert (changed["version"], changed["name"], changed["valid"]) == (2, "My Folder", True)
+    user.put(path, {"content": content.replace("---\n", "---\nname: 发布说明\n", 1) + "# Body\n"})
+    named = user.get(path)
+    assert (named["name"], named["slug"], named["valid"]) == ("发布说明", "my-folder", True)
+
+
+@pytest.mark.parametrize("name", ["发布说明", "заметки"])
+def test_name_of_any_script_wins_over_the_heading(user: Api, name: str):
+    content = f"---\nname: {name}\ndescription: Writes notes. Use when asked.\n---\n\n# Body\n"
+    made = user.post("/skills", {"content": content})
+    assert (made["name"], made["valid"]) == (name, True)
+    assert made["slug"].startswith("skill-")
+
+
+def test_blank_tools_restrict_nothing_and_no_tools_are_warned_of(user: Api):
+    content = "---\nname: notes\ndescription: Writes notes. Use when asked.\nallowed-tools:{}\n---\n"
+    blank = user.post("/skills/validate", {"content": content.format("")})
+    none = user.post("/skills/validate", {"content": content.format(" none")})
+    assert (blank["parsed"]["tools"], none["parsed"]["tools"]) == (None, [])
+    assert "SK047" in [one["code"] for one in none["warnings"]]
+    assert "SK047" not in [one["code"] for one in blank["warnings"]]
