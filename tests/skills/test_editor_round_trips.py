@@ -196,7 +196,7 @@ def test_the_name_and_description_of_a_free_document_are_changed_where_they_stan
 
     edited = field_editor.edit_fields(field_editor.edit_fields(content, {"name": "PDFs"}), {"description": 'A "b".'})
 
-    assert edited == b'---\nname: pdf\ndescription: "A \\"b\\"."\nlicense: MIT\n---\n# PDFs\n\nText.\n'
+    assert edited == b'---\nname: "PDFs"\ndescription: "A \\"b\\"."\nlicense: MIT\n---\n# PDF\n\nText.\n'
 
 
 def test_a_field_of_a_file_that_is_no_text_is_refused():
