@@ -177,7 +177,7 @@ def _agents(
     memories = MemoryService(database, encoder, most=settings.memories_per_user)
     skills, mcp = RunSkillsFactory(database, encoder), _mcp(settings, database, clients.outbound)
     attachments = _attachments(settings, database, knowledge.store)
-    media = MediaIntake(database, attachments, RemoteFiles(clients.guard), live)
+    media = MediaIntake(database, attachments, RemoteFiles(clients.outbound.guards.everybody), live)
     run_services = RunServices(memories, attachments, mcp, skills, media)
     return AgentServices(
         runs=RunService(

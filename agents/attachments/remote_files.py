@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
@@ -71,13 +72,13 @@ class RemoteFiles:
             finally:
                 await response.aclose()
             if request.url.userinfo:
-                raise UrlNotAllowed("A URL must not hold credentials")
+                raise UrlNotAllowed("A URL must not hold credentials", "URL 不能包含凭据")
             read_url(str(request.url))
         raise FileNotFetched("it leads to too many other addresses", "重定向次数过多")
 
 
 async def _read(response: httpx.Response, most: int) -> RemoteFile:
-    if response.status_code != httpx.codes.OK:
+    if response.status_code != HTTPStatus.OK:
         raise FileNotFetched(f"it answers with status {response.status_code}", f"该地址返回状态 {response.status_code}")
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         # Unasked for; it could unpack to any size.
