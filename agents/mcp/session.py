@@ -17,6 +17,7 @@ from agents.mcp.config import McpLimits, McpTarget, McpType
 from agents.mcp.errors import FaultNote, McpFault, McpRefusal, collect_faults, mcp_error
 from agents.mcp.tools import McpTool, usable_tools
 from agents.mcp.transports.http import http_streams
+from agents.mcp.transports.tool_lists import original_schema, readable_tool_lists
 from agents.mcp.transports.websocket import websocket_streams
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
@@ -72,7 +73,9 @@ class McpSession:
                     params = mcp_types.PaginatedRequestParams(cursor=cursor)
                     # The library's own: it learns which arguments go into headers.
                     page = await self._ask(partial(ClientSession.list_tools, params=params))
-                    tools += page.tools
+                    for tool in page.tools:
+                        tool.input_schema = original_schema(tool.input_schema)
+                        tools.append(tool)
                     cursor = page.next_cursor
                     if not cursor or len(tools) >= self._limits.tools:
                         break
@@ -158,7 +161,7 @@ class McpSession:
     async def _open_and_wait(self) -> None:
         is_websocket = self.target.type is McpType.WEBSOCKET
         client = Client(
-            self._streams(),
+            readable_tool_lists(self._streams()),
             # Servers from before ``server/discover`` leave it unanswered where nothing says 404.
             mode="legacy" if is_websocket else "auto",
             cache=None,
