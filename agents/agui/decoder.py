@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import orjson
 from ag_ui.core import RunAgentInput
+from ag_ui.core import Tool as AguiTool
 from ag_ui.core import ToolMessage as AguiToolMessage
 from ag_ui.core import UserMessage as AguiUserMessage
 from pydantic import JsonValue, ValidationError
@@ -30,6 +31,8 @@ from core.json_access import as_object
 
 LONGEST_ID = 200
 MOST_MESSAGES = 10_000
+MOST_TOOLS = 500
+"""Tools of a frontend; a run offers fewer, and says which it leaves out."""
 MOST_IDS = 100
 """Ids of one list, and answers; no run waits for more."""
 # Limits of the event encoder.
@@ -69,6 +72,7 @@ def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str
         _check_id(name, value)
     resume = agui.resume or []
     _check_length("resume", resume, MOST_IDS)
+    _check_length("tools", agui.tools, MOST_TOOLS)
     answers = tuple(
         InterruptAnswer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload)) for entry in resume
     )
@@ -83,7 +87,7 @@ def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str
         tool_messages=results,
         options=_options(fields.get("forwardedProps")),
         state=_state(fields.get("state")),
-        tools=tuple(ClientTool(tool.name, tool.description, as_object(tool.parameters)) for tool in agui.tools or ()),
+        tools=tuple(_tool(index, tool) for index, tool in enumerate(agui.tools or ())),
         context=tuple(ContextItem(item.description, item.value) for item in agui.context or ()),
         parent_run_id=agui.parent_run_id,
         declared_version=agui.protocol_version,
@@ -131,6 +135,14 @@ def _validated(fields: dict[str, JsonValue]) -> RunAgentInput:
         fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(map(str, fault["loc"])) or "body"
         raise InvalidRunInput(field=field[:200], error=fault["msg"][:200]) from error
+
+
+def _tool(index: int, tool: AguiTool) -> ClientTool:
+    field = f"tools.{index}.name"
+    if not tool.name.strip():
+        raise InvalidRunInput(field=field, error="must not be empty: a model calls the tool by it")
+    _check_id(field, tool.name)
+    return ClientTool(tool.name, tool.description, as_object(tool.parameters))
 
 
 def _tool_messages(agui: RunAgentInput) -> tuple[ToolMessage, ...]:

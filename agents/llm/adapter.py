@@ -8,10 +8,11 @@ from typing import Self
 
 import httpx
 
-from agents.llm.base import ModelEvent, ModelImage, ModelMessage, ToolSpec, ToolsRefused
+from agents.llm.base import ModelEvent, ModelImage, ModelMessage, ToolSchemaRefused, ToolSpec, ToolsRefused
 from agents.llm.config import ModelEndpoint
 from agents.llm.errors import ModelFault, fault_details, name_registry_fields
 from agents.llm.text_tools import with_text_tools
+from agents.llm.tool_support import ToolSupport, plain_specs
 from agents.llm.transport import ModelRequest, PayloadReader, stream_turn
 from core.errors.server import ModelFailed
 from core.logging import get_logger
@@ -34,7 +35,7 @@ class HttpChatModel(ABC):
         self.context_window = endpoint.traits.context_window
         self.endpoint = endpoint
         self._client = client
-        self._refuses_tools = False
+        self.tool_support = ToolSupport()
 
     def with_deadline(self, seconds: float) -> Self:
         endpoint = replace(
@@ -51,7 +52,7 @@ class HttpChatModel(ABC):
     ) -> AsyncGenerator[ModelEvent, None]:
         """Stream one turn; deltas of one network read are joined.
 
-        If the traits allow it, an endpoint that refuses tools gets them described in the prompt from then on.
+        If the traits allow it, an endpoint that refuses tools gets them described in the prompt for a while.
         """
         try:
             async with aclosing(self._with_tools(messages, tools)) as events:
@@ -72,19 +73,42 @@ class HttpChatModel(ABC):
         mode = self.endpoint.traits.tools
         if mode == "none" and tools:
             raise ToolsRefused(**fault_details(ModelFault.TOOLS_REFUSED))
-        if mode != "text" and not self._refuses_tools:
+        if mode != "text" and not self.tool_support.is_refused:
             try:
-                async with aclosing(self._turn(messages, tools)) as events:
+                async with aclosing(self._with_native_tools(messages, tools)) as events:
                     async for event in events:
                         yield event
-            except ToolsRefused:
+            except (ToolsRefused, ToolSchemaRefused) as refusal:
                 if mode != "auto":
                     raise
-                self._refuses_tools = True
-                _log.info("model.text_tools", provider=self.provider, model=self.name)
+                if isinstance(refusal, ToolsRefused):
+                    self.tool_support.note_refusal()
+                    _log.info("model.text_tools", provider=self.provider, model=self.name)
             else:
                 return
         async with aclosing(with_text_tools(self._turn, messages, tools)) as events:
+            async for event in events:
+                yield event
+
+    async def _with_native_tools(
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """One turn with native tools; after a refusal once more without the schemas of others.
+
+        What is refused then is no fault of a frontend's or an MCP server's schema, whatever words the endpoint has for it.
+        """
+        plain = plain_specs(tools)
+        try:
+            async with aclosing(self._turn(messages, tools)) as events:
+                async for event in events:
+                    yield event
+        except (ToolsRefused, ToolSchemaRefused):
+            if plain == list(tools):
+                raise
+            _log.info("model.plain_schemas", provider=self.provider, model=self.name)
+        else:
+            return
+        async with aclosing(self._turn(messages, plain)) as events:
             async for event in events:
                 yield event
 

@@ -18,13 +18,15 @@ from agents.llm.base import (
     ToolSpec,
 )
 from agents.llm.errors import ModelFault, model_failed
+from agents.llm.tool_arguments import replayable_arguments
 from agents.llm.transport import ModelRequest, PayloadReader, stream_error
+from agents.tool_names import portable_name
 from core.json_access import as_count, as_object, as_text, parse
 
 _VERSION = "2023-06-01"
 # The protocol requires a limit.
 _MAX_TOKENS = 8192
-_ANY_OBJECT: dict[str, JsonValue] = {"type": "object"}
+_ANY_OBJECT: dict[str, JsonValue] = {"type": "object", "properties": {}}
 _FINISH_REASONS: dict[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -88,7 +90,7 @@ def _tools(
         if parallel is not None:
             choice["disable_parallel_tool_use"] = not parallel
         return {"tools": [_tool(tool) for tool in tools], "tool_choice": choice}
-    called = dict.fromkeys(call.name for message in messages for call in message.tool_calls)
+    called = dict.fromkeys(portable_name(call.name) for message in messages for call in message.tool_calls)
     if not called:
         return {}
     # Calls in the history are refused if their tools are not defined.
@@ -131,16 +133,8 @@ def _blocks(message: ModelMessage) -> Iterable[dict[str, JsonValue]]:
     if message.content.strip():
         yield {"type": "text", "text": message.content}
     for call in message.tool_calls:
-        block = {"type": "tool_use", "id": call.id, "name": call.name}
-        yield {**block, "input": parse_arguments(call.arguments)}
-
-
-def parse_arguments(arguments: str) -> dict[str, JsonValue]:
-    """The arguments of an earlier call; empty if they were no JSON object."""
-    try:
-        return as_object(parse(arguments or "{}"))
-    except ValueError:
-        return {}
+        block = {"type": "tool_use", "id": call.id, "name": portable_name(call.name)}
+        yield {**block, "input": parse(replayable_arguments(call.arguments))}
 
 
 class AnthropicReader(PayloadReader):

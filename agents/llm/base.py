@@ -16,6 +16,10 @@ class ToolsRefused(ModelFailed):
     """The endpoint can't do tool calling for this model."""
 
 
+class ToolSchemaRefused(ModelFailed):
+    """The endpoint refuses how a tool is described, which says nothing about its tool calling."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A complete call; ``arguments`` is the raw JSON text of the model, not yet validated.
@@ -59,11 +63,17 @@ class ModelMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as offered to the model; ``parameters`` is a JSON Schema object."""
+    """A tool as offered to the model; ``parameters`` is a JSON Schema object.
+
+    ``own_name`` is what its owner calls it, where that is no name for an endpoint; ``is_foreign`` tools are described by a
+    frontend or an MCP server, not by us.
+    """
 
     name: str
     description: str
     parameters: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    own_name: str = ""
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)

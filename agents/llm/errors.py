@@ -35,8 +35,14 @@ _REFUSING = re.compile(
     r"|unrecogni[sz]ed|unknown (field|parameter|argument|name)|extra (inputs|fields)"
     r"|extra_forbidden|requires? --|does ?n.t (support|accept)|does not accept"
 )
-# Faults of one call or of its schema; a model that names them does take tools.
-_ABOUT_A_CALL = re.compile(r"tool_call_id|tool_calls?['\"`]? must|invalid schema|tools\[\d")
+# Faults of one call; a model that names them does take tools.
+_ABOUT_A_CALL = re.compile(r"tool_call_id|tool_calls?['\"`]? must")
+# Faults of how one tool is described, by the places that endpoints name.
+_ABOUT_A_SCHEMA = re.compile(
+    r"schema|invalid_function_parameters|tools?[\[.]\d|function_?declarations\[|functions?\[\d"
+    r"|function\.(name|parameters|description)|additionalproperties|\$ref|\$defs|\b(any|one|all)of\b"
+    r"|tool names? must"
+)
 _IMAGES = re.compile(r"\bimages?\b|image_url|vision|multi-?modal|inline_?data")
 
 
@@ -144,6 +150,11 @@ class ModelFault(Enum):
         "the endpoint does not accept tools: set tools to text in AGENTEX_LLM_OPTIONS",
         "接口不接受工具：请在 AGENTEX_LLM_OPTIONS 中把 tools 设为 text",
     )
+    TOOL_SCHEMA_REFUSED = (
+        "the endpoint refuses how a tool is described (HTTP {status}): switch off the tool or its connection, or correct "
+        "its schema",
+        "接口拒绝了某个工具的描述（HTTP {status}）：请停用该工具或其连接，或改正其 schema",
+    )
     IMAGES_REFUSED = (
         "the endpoint does not accept images (HTTP {status}): set vision to false in AGENTEX_LLM_OPTIONS",
         "接口不接受图片（HTTP {status}）：请在 AGENTEX_LLM_OPTIONS 中把 vision 设为 false",
@@ -230,4 +241,11 @@ def refuses_images(text: str) -> bool:
 def refuses_tools(text: str) -> bool:
     """Whether an error response says that the endpoint takes no tools."""
     words = text.lower()
-    return bool(_TOOLS.search(words) and _REFUSING.search(words) and not _ABOUT_A_CALL.search(words))
+    is_about_one = _ABOUT_A_CALL.search(words) or _ABOUT_A_SCHEMA.search(words)
+    return bool(_TOOLS.search(words) and _REFUSING.search(words) and not is_about_one)
+
+
+def refuses_tool_schema(text: str) -> bool:
+    """Whether an error response complains of how a tool is described."""
+    words = text.lower()
+    return bool(_ABOUT_A_SCHEMA.search(words) and not _ABOUT_A_CALL.search(words))

@@ -9,7 +9,6 @@ from uuid import uuid4
 from pydantic import JsonValue
 
 from agents.llm.adapter import HttpChatModel, all_images, uses_tools
-from agents.llm.anthropic import parse_arguments
 from agents.llm.base import (
     FinishReason,
     ModelEvent,
@@ -23,8 +22,10 @@ from agents.llm.base import (
 )
 from agents.llm.config import Traits
 from agents.llm.errors import ModelFault, model_failed
+from agents.llm.tool_arguments import replayable_arguments
 from agents.llm.transport import ModelRequest, PayloadReader, stream_error
-from core.json_access import as_count, as_list, as_object, as_text
+from agents.tool_names import portable_name
+from core.json_access import as_count, as_list, as_object, as_text, parse
 
 _FINISH_REASONS: dict[str, FinishReason] = {
     "STOP": "stop",
@@ -80,7 +81,7 @@ def _generation(traits: Traits) -> dict[str, JsonValue]:
 
 
 def _contents(messages: Sequence[ModelMessage]) -> list[JsonValue]:
-    names = {call.id: call.name for message in messages for call in message.tool_calls}
+    names = {call.id: portable_name(call.name) for message in messages for call in message.tool_calls}
     contents: list[JsonValue] = []
     for kind, group in groupby(messages, key=lambda message: message.role):
         parts = [part for message in group for part in _parts(message, names)]
@@ -104,8 +105,8 @@ def _parts(message: ModelMessage, names: dict[str, str]) -> Iterable[JsonValue]:
 
 
 def _call_part(call: ToolCall, *, is_first: bool) -> JsonValue:
-    arguments = parse_arguments(call.arguments)
-    part: dict[str, JsonValue] = {"functionCall": {"name": call.name, "args": arguments}}
+    arguments = parse(replayable_arguments(call.arguments))
+    part: dict[str, JsonValue] = {"functionCall": {"name": portable_name(call.name), "args": arguments}}
     # Of parallel calls, only the first has a signature.
     signature = call.signature or (_NO_SIGNATURE if is_first else "")
     return {**part, "thoughtSignature": signature} if signature else part

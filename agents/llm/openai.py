@@ -19,13 +19,16 @@ from agents.llm.base import (
     ModelThought,
     ModelToolCall,
     TokenUsage,
+    ToolCall,
     ToolSpec,
 )
 from agents.llm.config import ModelEndpoint, Traits
 from agents.llm.errors import ModelFault, StreamOptionsRefused, model_failed
 from agents.llm.think_tags import ThinkTagParser, ThoughtHabit
+from agents.llm.tool_arguments import replayable_arguments
 from agents.llm.tool_call_accumulator import ToolCallAccumulator
 from agents.llm.transport import ModelRequest, PayloadReader, stream_error
+from agents.tool_names import portable_name
 from core.errors.server import ModelFailed
 from core.json_access import as_count, as_list, as_object, as_text
 from core.logging import get_logger
@@ -109,8 +112,7 @@ def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
         fields["tool_call_id"] = message.tool_call_id
     if message.tool_calls:
         fields["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.tool_calls
+            {"id": call.id, "type": "function", "function": _function(call)} for call in message.tool_calls
         ]
         if traits.echo_reasoning:
             # Required on each message with calls, empty where the model did not make them.
@@ -118,6 +120,11 @@ def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
         if message.reasoning_blocks:
             fields["reasoning_details"] = list[JsonValue](message.reasoning_blocks)
     return fields
+
+
+def _function(call: ToolCall) -> dict[str, JsonValue]:
+    # Models write names and arguments that endpoints do not take back.
+    return {"name": portable_name(call.name), "arguments": replayable_arguments(call.arguments)}
 
 
 def _content_parts(message: ModelMessage) -> JsonValue:

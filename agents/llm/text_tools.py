@@ -24,6 +24,7 @@ from agents.llm.base import (
 from agents.llm.delta_text import whole_escapes
 from agents.llm.errors import ModelFault, model_failed
 from agents.llm.think_tags import partial_mark_length
+from agents.llm.tool_arguments import replayable_arguments
 from core.json_access import parse
 
 OPEN, CLOSE = '<tool name="', "</tool>"
@@ -123,7 +124,7 @@ def _as_text(message: ModelMessage, names: dict[str, str]) -> ModelMessage:
         content = message.content.replace("</result", "<\\/result")
         name = names.get(message.tool_call_id, "")
         return ModelMessage("user", f'<result tool="{name}">\n{content}\n</result>')
-    calls = [f'{OPEN}{call.name}">{call.arguments or "{}"}{CLOSE}' for call in message.tool_calls]
+    calls = [f'{OPEN}{call.name}">{replayable_arguments(call.arguments)}{CLOSE}' for call in message.tool_calls]
     if not calls:
         return message
     return ModelMessage("assistant", "\n".join(filter(None, [message.content, *calls])))

@@ -24,6 +24,7 @@ from agents.llm.base import (
     ModelThought,
     ModelToolCall,
     TokenUsage,
+    ToolSchemaRefused,
     ToolsRefused,
 )
 from agents.llm.config import ModelEndpoint
@@ -37,6 +38,7 @@ from agents.llm.errors import (
     model_failed,
     refuses_images,
     refuses_stream_options,
+    refuses_tool_schema,
     refuses_tools,
 )
 from core.errors.requests import UrlNotAllowed
@@ -315,6 +317,9 @@ async def _refusal(response: httpx.Response, call: ModelRequest) -> _Refusal:
     if asks_usage and refuses_stream_options(text):
         without = StreamOptionsRefused(**fault_details(ModelFault.REFUSED, status))
         return _Refusal(without, is_transient=False)
+    if "tools" in call.body and status in _FIELD_REFUSALS and refuses_tool_schema(text):
+        complaint = ToolSchemaRefused(**fault_details(ModelFault.TOOL_SCHEMA_REFUSED, status))
+        return _Refusal(complaint, is_transient=False)
     if call.offers_tools and status in _TOOL_REFUSALS and refuses_tools(text):
         refused = ToolsRefused(**fault_details(ModelFault.TOOLS_REFUSED, status))
         return _Refusal(refused, is_transient=False)

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import httpx
 from pydantic import SecretStr
 
+from agents.llm.adapter import HttpChatModel
 from agents.llm.base import ChatModel, ModelEvent, ModelMessage, ToolSpec
 from agents.llm.config import ModelEndpoint
 from agents.llm.errors import ModelFault, model_failed
@@ -53,6 +55,13 @@ class ModelClientCache:
         sealed = row.sealed_api_key
         key = SecretStr(self._keys.decrypt(sealed)) if sealed else None
         return replace(build_endpoint(row), api_key=key)
+
+    def tools_refused_until(self, row: RegisteredModel) -> datetime | None:
+        """Until when this process gives the model its tools in words, as its endpoint refused them."""
+        revision, client = self._kept.get(row.id, (0, None))
+        if not isinstance(client, HttpChatModel) or revision != row.revision:
+            return None
+        return client.tool_support.refused_until
 
     def open(self, row: RegisteredModel) -> ChatModel:
         revision, client = self._kept.pop(row.id, (0, None))

@@ -1,8 +1,6 @@
 """Records of MCP tools, and the names under which models call them."""
 
-import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from agents.mcp.config import McpLimits
+from agents.tool_names import LONGEST_NAME, marked_name, portable_name
 from core.json_access import as_list, as_object, as_text
 
 if TYPE_CHECKING:
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
     import mcp_types
 
 PREFIX = "mcp__"
-_LONGEST_NAME = 64
 _LONGEST_SERVER = 24
 _LONGEST_TOOL = 256
-_DIGEST = 6
-_FOREIGN = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +126,7 @@ def callable_name(connection_name: str, tool_name: str) -> str:
     Deterministic and unique for both names, and at most 64 characters that all providers accept: changed or cut parts
     carry a digest.
     """
-    server = _clean(connection_name, _LONGEST_SERVER)
+    server = portable_name(connection_name, _LONGEST_SERVER)
     if "__" in server or server.startswith("_") or server.endswith("_"):
-        server = _marked(server.strip("_").replace("__", "_"), connection_name, _LONGEST_SERVER)
-    return PREFIX + server + "__" + _clean(tool_name, _LONGEST_NAME - len(PREFIX + server + "__"))
-
-
-def _clean(name: str, longest: int) -> str:
-    cleaned = _FOREIGN.sub("_", name).strip("_") if _FOREIGN.search(name) else name
-    return name if cleaned == name and len(name) <= longest else _marked(cleaned, name, longest)
-
-
-def _marked(cleaned: str, name: str, longest: int) -> str:
-    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_DIGEST]
-    start = cleaned[: longest - _DIGEST - 1].rstrip("_")
-    return f"{start}_{digest}" if start else digest
+        server = marked_name(server.strip("_").replace("__", "_"), connection_name, _LONGEST_SERVER)
+    return PREFIX + server + "__" + portable_name(tool_name, LONGEST_NAME - len(PREFIX + server + "__"))

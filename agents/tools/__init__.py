@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from agents.llm.providers import CUSTOM, PROVIDERS
 from agents.tools import (
     calendar_read,
     calendar_write,
@@ -59,4 +60,5 @@ def build_toolbox(scope: ToolScope) -> Toolbox:
     """All tools that this run's scope has room for."""
     rules = replace(scope.run.rules, policies={**DEFAULT_POLICIES, **scope.run.rules.policies})
     tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
-    return Toolbox(tools, rules, scope.run.skills)
+    protocol = PROVIDERS.get(scope.run.model.provider, CUSTOM).protocol
+    return Toolbox(tools, rules, scope.run.skills, protocol)

@@ -12,9 +12,12 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from agents.evidence import Evidence
 from agents.llm.base import ToolSpec
+from agents.llm.providers import WireProtocol
+from agents.llm.tool_schemas import SchemaFault, normal_schema
 from agents.run_context import RunContext, ToolRules
 from agents.skills.run_skills import ALWAYS_ALLOWED, RunSkills
 from agents.tools.json_schema import schema_fault
+from agents.tools.left_out import MOST_TOOLS, UnofferedTool, shadowed, too_many, unusable
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
 from core.json_access import parse
@@ -63,6 +66,8 @@ class Tool:
     Attributes:
         parameters: JSON Schema of the arguments.
         invoke: Validates the arguments (JSON text) and returns the result as text.
+        own_name: What its owner calls it, if endpoints do not take that name.
+        is_foreign: Described by a frontend or an MCP server.
         approval: ``auto`` runs at once, ``ask`` needs a person, ``never`` is switched off; a run's
             rules take precedence.
         idempotent: May be repeated if its outcome is unknown.
@@ -79,6 +84,8 @@ class Tool:
     invoke: Callable[[str], Awaitable[str]]
     timeout_seconds: float = 30
     output_characters: int = LONGEST_OUTPUT
+    own_name: str = ""
+    is_foreign: bool = False
     approval: ToolPolicy = "auto"
     idempotent: bool = False
     in_order: bool = False
@@ -91,8 +98,9 @@ class Tool:
         return self.side == "client" or self.question is not None or self.approval == "ask"
 
     @property
-    def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.description, self.parameters)
+    def label(self) -> str:
+        """The name by which its owner knows it."""
+        return self.own_name or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,43 +159,80 @@ def with_validation(
 
 
 class Toolbox:
-    """The tools of one run, by name; ``rules`` switch tools off, active ``skills`` restrict them."""
+    """The tools of one run, by name; ``rules`` switch tools off, active ``skills`` restrict them.
 
-    def __init__(self, tools: Sequence[Tool], rules: ToolRules | None = None, skills: RunSkills | None = None) -> None:
+    Attributes:
+        left_out: Tools that the model is not offered, as their schemas or names can't be sent in ``protocol``.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        rules: ToolRules | None = None,
+        skills: RunSkills | None = None,
+        protocol: WireProtocol = "openai",
+    ) -> None:
         rules, self._skills = rules or ToolRules(), skills
+        self.left_out: list[UnofferedTool] = []
         by_name: dict[str, Tool] = {}
         for tool in tools:
             # A caller's tool never takes the place of one of ours, switched off or not.
             if tool.side == "server":
                 tool = replace(tool, approval=rules.policies.get(tool.name, tool.approval))
-            by_name.setdefault(tool.name, tool)
-        self._tools = {name: tool for name, tool in by_name.items() if tool.approval != "never"}
-        self._off = rules.forbidden | (by_name.keys() - self._tools.keys())
+            if by_name.setdefault(tool.name, tool) is not tool:
+                self.left_out.append(shadowed(tool.label))
+        enabled = [tool for tool in by_name.values() if tool.approval != "never"]
+        self._off = rules.forbidden | (by_name.keys() - {tool.name for tool in enabled})
+        self._specs = self._described(enabled, protocol)
+        self._tools = {tool.name: tool for tool in enabled if tool.name in self._specs}
+        self._by_own_name = {tool.own_name: tool for tool in self._tools.values() if tool.own_name}
+
+    def _described(self, tools: Sequence[Tool], protocol: WireProtocol) -> dict[str, ToolSpec]:
+        """What is offered of each tool; those that can't be offered are left out."""
+        specs: dict[str, ToolSpec] = {}
+        for tool in tools:
+            schema = normal_schema(tool.parameters, protocol)
+            if isinstance(schema, SchemaFault):
+                self.left_out.append(unusable(tool.label, schema))
+            else:
+                specs[tool.name] = ToolSpec(tool.name, tool.description, schema, tool.own_name, tool.is_foreign)
+        # A frontend's tools are there for this very request, those of MCP servers for any.
+        ranked = sorted((tool for tool in tools if tool.name in specs), key=_rank)
+        for tool in ranked[MOST_TOOLS:]:
+            self.left_out.append(too_many(tool.label))
+            del specs[tool.name]
+        return specs
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(tool.spec for name, tool in self._tools.items() if name in self)
+        return tuple(spec for name, spec in self._specs.items() if name in self)
 
     def __contains__(self, name: str) -> bool:
         return name in self._tools and self.refusal(name) is None
 
+    def label(self, name: str) -> str:
+        """The name by which the owner of a tool knows it; the name itself if there is no such tool."""
+        tool = self.get(name)
+        return name if tool is None else tool.label
+
     def refusal(self, name: str) -> str | None:
         """Why the run's skills forbid a tool, for the model; None if they don't."""
-        tool = self._tools.get(name)
+        tool = self.get(name)
         if self._skills is None or tool is None or name in self._off:
             return None
         # A caller's tool never counts as a server tool of the same name.
         is_for_skills = tool.side == "server" and name in ALWAYS_ALLOWED
-        return None if is_for_skills else self._skills.refusal(name, self._tools)
+        return None if is_for_skills else self._skills.refusal(tool.label, [t.label for t in self._tools.values()])
 
     def get(self, name: str) -> Tool | None:
-        return self._tools.get(name)
+        """The tool of a name, or of the name that its owner gave it."""
+        return self._tools.get(name) or self._by_own_name.get(name)
 
     def call_error(self, name: str, arguments: str) -> str | None:
         """Why a call can't be run as it is, in a sentence for the model; None if it can."""
         if name in self._off:
             return f"The tool {name} is switched off: go on without it."
-        tool = self._tools.get(name)
+        tool = self.get(name)
         if tool is None:
             names = ", ".join(tool_name for tool_name in self._tools if tool_name in self) or "none"
             return f"There is no tool {name[:100]!r}. Known tools: {names}."
@@ -205,7 +250,7 @@ class Toolbox:
 
         ``call_id`` identifies repeated calls.
         """
-        tool = self._tools.get(name)
+        tool = self.get(name)
         is_waiting = tool is not None and tool.needs_others and not is_approved
         if tool is None or is_waiting or name in self._off or self.refusal(name) is not None:
             why = self.call_error(name, arguments)
@@ -218,11 +263,17 @@ class Toolbox:
 
     async def preview_call(self, name: str, arguments: str) -> CallPreview | ToolOutput:
         """The preview of a call (JSON text), or its result if it can't be made."""
-        tool = self._tools.get(name)
+        tool = self.get(name)
         if tool is None or tool.preview is None or self.call_error(name, arguments) is not None:
             # The call itself will report the fault.
             return CallPreview()
         return await _tried(tool, tool.preview, arguments)
+
+
+def _rank(tool: Tool) -> int:
+    if not tool.is_foreign:
+        return 0
+    return 1 if tool.side == "client" else 2
 
 
 async def _tried(tool: Tool, work: Callable[[str], Awaitable[ResultT]], arguments: str) -> ResultT | ToolOutput:

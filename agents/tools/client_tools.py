@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from agents.tool_names import portable_name
 from agents.tools.base import Tool, ToolScope
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
@@ -15,7 +16,9 @@ def tools(scope: ToolScope) -> list[Tool]:
     """The tools of the request."""
     return [
         Tool(
-            name=tool.name,
+            name=portable_name(tool.name),
+            own_name=tool.name if portable_name(tool.name) != tool.name else "",
+            is_foreign=True,
             description=tool.description,
             parameters=tool.parameters or {"type": "object", "properties": {}},
             invoke=_never,

@@ -22,6 +22,7 @@ def tools(scope: ToolScope) -> list[Tool]:
             name=remote.name,
             description=remote.description,
             parameters=remote.parameters,
+            is_foreign=True,
             invoke=_checked(remote),
             timeout_seconds=remote.timeout_seconds,
             approval=remote.policy,

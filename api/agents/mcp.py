@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from fastapi import Depends
 from pydantic import Field, JsonValue
 
+from agents.llm.tool_schemas import SchemaFault, normal_schema
 from agents.mcp import connections
 from agents.mcp.agent_tools import add_tool_policies, default_policy
 from agents.mcp.config import McpType
@@ -124,7 +125,10 @@ class McpTested(ResponseModel):
 
 
 class McpToolAnswer(ResponseModel):
-    """A tool; ``call_name`` is what models call it by, ``default_policy`` what holds in runs."""
+    """A tool; ``call_name`` is what models call it by, ``default_policy`` what holds in runs.
+
+    ``schema_fault`` is why no run offers it to a model, null if runs do.
+    """
 
     name: str
     description: str
@@ -133,6 +137,8 @@ class McpToolAnswer(ResponseModel):
     read_only: bool
     idempotent: bool
     default_policy: ToolPolicy
+    schema_fault: str | None
+    schema_fault_zh: str | None
 
 
 class McpToolList(ResponseModel):
@@ -168,19 +174,24 @@ def _left_out(tools: Sequence[JsonValue]) -> list[McpToolLeftOut]:
     return [McpToolLeftOut.model_validate(tool) for tool in tools]
 
 
+def _tool(connection_name: str, tool: McpTool) -> McpToolAnswer:
+    schema = normal_schema(tool.input_schema)
+    fault = schema if isinstance(schema, SchemaFault) else None
+    return McpToolAnswer(
+        name=tool.name,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        call_name=callable_name(connection_name, tool.name),
+        read_only=tool.is_read_only,
+        idempotent=tool.is_idempotent,
+        default_policy=default_policy(tool),
+        schema_fault=fault.en if fault else None,
+        schema_fault_zh=fault.zh if fault else None,
+    )
+
+
 def _tools(connection: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpToolList:
-    items = [
-        McpToolAnswer(
-            name=tool.name,
-            description=tool.description,
-            input_schema=tool.input_schema,
-            call_name=callable_name(connection.row.name, tool.name),
-            read_only=tool.is_read_only,
-            idempotent=tool.is_idempotent,
-            default_policy=default_policy(tool),
-        )
-        for tool in tools
-    ]
+    items = [_tool(connection.row.name, tool) for tool in tools]
     left_out = _left_out(connection.row.left_out)
     return McpToolList(
         items=items, total=len(items), left_out=left_out, is_stale=is_stale, listed_at=connection.listed_at

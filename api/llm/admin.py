@@ -126,10 +126,10 @@ class ProviderList(ResponseModel):
 
 
 @router.get("/models", dependencies=[Manage])
-async def list_registered_models(session: Reading) -> Envelope[ModelConfigList]:
+async def list_registered_models(session: Reading, agents: Agents) -> Envelope[ModelConfigList]:
     """All registered models, those that are switched off included."""
     rows = await llm_registry.list_all(session)
-    return Envelope(data=ModelConfigList(items=[config_answer(row) for row in rows]))
+    return Envelope(data=ModelConfigList(items=[config_answer(row, agents.models.clients) for row in rows]))
 
 
 @router.post("/models", dependencies=[Manage], responses=error_responses(*_REFUSALS))
@@ -138,13 +138,13 @@ async def register_model(body: ModelBody, agents: Agents) -> Envelope[ModelConfi
     fields = _draft_fields(body, set(ModelBody.model_fields))
     draft = ModelDraft(**fields)  # pyright: ignore[reportArgumentType] # checked by the body
     key = body.api_key or ""
-    return Envelope(data=config_answer(await agents.model_registry.create(draft, key)))
+    return Envelope(data=config_answer(await agents.model_registry.create(draft, key), agents.models.clients))
 
 
 @router.get("/models/{model_id}", dependencies=[Manage], responses=error_responses(ModelNotFound))
-async def read_registered_model(model_id: Text, session: Reading) -> Envelope[ModelConfigAnswer]:
+async def read_registered_model(model_id: Text, session: Reading, agents: Agents) -> Envelope[ModelConfigAnswer]:
     """One registered model."""
-    return Envelope(data=config_answer(await llm_registry.get(session, model_id)))
+    return Envelope(data=config_answer(await llm_registry.get(session, model_id), agents.models.clients))
 
 
 @router.put("/models/{model_id}", dependencies=[Manage], responses=error_responses(*_REFUSALS, ModelNotFound))
@@ -158,7 +158,7 @@ async def change_model(model_id: Text, body: ModelChangeBody, agents: Agents) ->
     fields = _draft_fields(body, set_fields - {n for n in _ALWAYS if getattr(body, n) is None})
     key = (body.api_key or "") if "api_key" in set_fields else None
     row = await agents.model_registry.update(model_id, fields, key)
-    return Envelope(data=config_answer(row))
+    return Envelope(data=config_answer(row, agents.models.clients))
 
 
 @router.delete("/models/{model_id}", dependencies=[Manage], responses=error_responses(ModelNotFound))

@@ -110,7 +110,7 @@ async def list_models(
         items = [ModelAnswer.of_embedding(model, is_default=model == default) for model in served]
         return Envelope(data=ModelList(items=items))
     usable = await agents.models.list_usable(session, principal)
-    return Envelope(data=ModelList(items=chat_answers(usable)))
+    return Envelope(data=ModelList(items=chat_answers(usable, agents.models.clients)))
 
 
 async def _usage_wanted(

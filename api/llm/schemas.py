@@ -9,12 +9,13 @@ from pydantic import Field, JsonValue
 from agents.llm.adapter import HttpChatModel
 from agents.llm.base import ChatModel
 from agents.llm.config import ModelEndpoint
-from agents.llm_registry.client_cache import build_endpoint
+from agents.llm_registry.client_cache import ModelClientCache, build_endpoint
 from agents.llm_registry.models import RegisteredModel
 from agents.llm_registry.selection import SelectedModel, UsableModels
 from api.http.responses import ResponseModel
 from kb_service.embeddings.catalog import EmbeddingModel
 
+_REFUSED = "The endpoint refused native tools; until then they are described to the model in words"
 _BUILT_IN = "The models of the installation itself, which only its settings change"
 
 
@@ -35,6 +36,7 @@ class ModelAnswer(ResponseModel):
     context_window: int | None = None
     tools: bool = False
     vision: bool = False
+    tools_refused_until: datetime | None = Field(default=None, description=_REFUSED)
     dimension: int | None = Field(default=None, description="Of an embedding model's vectors")
     input_price: float | None = None
     output_price: float | None = None
@@ -43,7 +45,7 @@ class ModelAnswer(ResponseModel):
     built_in: bool = Field(default=False, description=_BUILT_IN)
 
     @classmethod
-    def of_row(cls, row: RegisteredModel, *, is_default: bool) -> Self:
+    def of_row(cls, row: RegisteredModel, clients: ModelClientCache, *, is_default: bool) -> Self:
         answer = cls(
             id=row.id,
             name=row.name,
@@ -53,6 +55,7 @@ class ModelAnswer(ResponseModel):
             output_price=row.output_price,
             is_default=is_default,
             enabled=row.enabled,
+            tools_refused_until=clients.tools_refused_until(row),
         )
         return answer.model_copy(update=_of_endpoint(build_endpoint(row)))
 
@@ -97,9 +100,9 @@ class ModelConfigAnswer(ModelAnswer):
     updated_at: datetime
 
 
-def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
+def config_answer(row: RegisteredModel, clients: ModelClientCache) -> ModelConfigAnswer:
     """A registered model with all settings except the key."""
-    answer = ModelAnswer.of_row(row, is_default=row.is_default)
+    answer = ModelAnswer.of_row(row, clients, is_default=row.is_default)
     return ModelConfigAnswer(
         **answer.model_dump(),
         base_url=row.base_url or None,
@@ -112,12 +115,12 @@ def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
     )
 
 
-def chat_answers(usable: UsableModels) -> list[ModelAnswer]:
+def chat_answers(usable: UsableModels, clients: ModelClientCache) -> list[ModelAnswer]:
     """All chat models that a user may use, built-in ones first."""
     default = usable.default_id
     own = [ModelAnswer.of_built_in(chosen, is_default=chosen.id == default) for chosen in usable.built_in]
     rows = usable.registered
-    return own + [ModelAnswer.of_row(row, is_default=row.id == default) for row in rows]
+    return own + [ModelAnswer.of_row(row, clients, is_default=row.id == default) for row in rows]
 
 
 def embedding_id(name: str) -> str:
@@ -125,14 +128,14 @@ def embedding_id(name: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"agentex:embedding-model:{name}"))
 
 
-def _of_model(model: ChatModel) -> dict[str, JsonValue]:
+def _of_model(model: ChatModel) -> dict[str, object]:
     if isinstance(model, HttpChatModel):
-        return _of_endpoint(model.endpoint)
+        return {**_of_endpoint(model.endpoint), "tools_refused_until": model.tool_support.refused_until}
     # The offline one plans its searches by rules.
     return {"tools": True}
 
 
-def _of_endpoint(endpoint: ModelEndpoint) -> dict[str, JsonValue]:
+def _of_endpoint(endpoint: ModelEndpoint) -> dict[str, object]:
     traits = endpoint.traits
     return {
         "max_tokens": traits.max_tokens,

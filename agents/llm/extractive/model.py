@@ -356,7 +356,7 @@ def _passages(turn: _Turn) -> list[NumberedText]:
 
 
 def _is_offered(command: re.Match[str], tools: Sequence[ToolSpec]) -> bool:
-    return any(tool.name == command["name"] for tool in tools)
+    return any(command["name"] == (tool.own_name or tool.name) for tool in tools)
 
 
 def _is_other_tool(command: re.Match[str] | None) -> bool:

@@ -131,10 +131,14 @@ class Strategy(Workflow):
         """Progress for people: counts and verdicts so far."""
         return {}
 
+    def opening_progress(self) -> dict[str, JsonValue]:
+        """What people are told once, when the run begins."""
+        return {}
+
     def start_progress(self, agent_type: str) -> None:
         """Start the run's activity message; its status follows from the run's end."""
         content: dict[str, JsonValue] = {"agent_type": agent_type, "status": RUNNING}
-        self.emit(ActivityStarted(self.new_id(), PROGRESS, {**content, **self.progress()}))
+        self.emit(ActivityStarted(self.new_id(), PROGRESS, {**content, **self.progress(), **self.opening_progress()}))
 
     def show_progress(self) -> None:
         activity = self.channel.activity

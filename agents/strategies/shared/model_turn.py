@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 from uuid import uuid4
 
@@ -37,6 +37,7 @@ from agents.llm.base import (
     ToolsRefused,
 )
 from agents.llm.delta_text import whole_escapes
+from agents.llm.tool_arguments import canonical_arguments
 from agents.strategies.shared.base import Strategy
 from agents.strategies.shared.budget import Budget, EndedBy
 from agents.strategies.shared.event_channel import OpenEntities
@@ -48,6 +49,20 @@ class _Call:
     name: str
     arguments: list[str] = field(default_factory=list[str])
     signature: str = ""
+    # None until their first character says whether they are an object.
+    streams: bool | None = None
+
+    def add(self, delta: str) -> str:
+        """Take more arguments; returns what may be shown at once: those that begin an object."""
+        self.arguments.append(delta)
+        if self.streams is None and delta.strip():
+            self.streams = delta.lstrip().startswith("{")
+            return self.text if self.streams else ""
+        return delta if self.streams else ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +217,8 @@ class _TurnStream:
             call = self._calls[event.call_id] = _Call(f"call_{uuid4().hex}", event.name)
             self._emit(ToolCallStarted(call.id, call.name, self._message_id))
         call.signature = call.signature or event.signature
-        if event.arguments_delta:
-            call.arguments.append(event.arguments_delta)
-            self._emit(ToolCallArgs(call.id, event.arguments_delta))
+        if event.arguments_delta and (delta := call.add(event.arguments_delta)):
+            self._emit(ToolCallArgs(call.id, delta))
 
     def _end_thought(self) -> None:
         if self._thought_id:
@@ -216,11 +230,15 @@ class _TurnStream:
         self._end_thought()
         if self._calls and self._text:
             self._emit(TextEnded(self._message_id))
-        for call in self._calls.values():
-            self._emit(ToolCallEnded(call.id))
         calls = tuple(
-            ToolCall(c.id, c.name, whole_escapes("".join(c.arguments)), c.signature) for c in self._calls.values()
+            ToolCall(c.id, c.name, canonical_arguments(whole_escapes(c.text)), c.signature)
+            for c in self._calls.values()
         )
+        for begun, call in zip(self._calls.values(), calls, strict=True):
+            if not begun.streams:
+                # What was no object at its beginning is shown as it is run.
+                self._emit(ToolCallArgs(call.id, call.arguments))
+            self._emit(ToolCallEnded(call.id))
         return Turn(
             self._message_id,
             "".join(self._text),
@@ -240,10 +258,13 @@ it, for turns whose text is data. Reasoning and tool calls are shown in each of 
 class TurnOutput:
     """Passes on the events of one turn; what was left open can be closed."""
 
-    def __init__(self, emit: Callable[[RunEvent], None], voice: Voice) -> None:
+    def __init__(
+        self, emit: Callable[[RunEvent], None], voice: Voice, label: Callable[[str], str] = lambda name: name
+    ) -> None:
         self.message_id = ""
         self._pieces: list[str] = []
         self._emit = emit
+        self._label = label
         self._voice: Voice = voice
         self._open = OpenEntities()
 
@@ -259,6 +280,8 @@ class TurnOutput:
                 self.message_id = message_id if self._voice == "answer" else str(uuid4())
             case TextDelta():
                 self._pieces.append(event.delta)
+            case ToolCallStarted():
+                event = replace(event, name=self._label(event.name))
             case _:
                 pass
         heard = self._heard(event)
@@ -314,11 +337,12 @@ class _Outcome:
 
 
 class ModelCaller:
-    """Calls the model for a run, or reads its recorded turn."""
+    """Calls the model for a run, or reads its recorded turn; ``label`` gives the name by which a tool's owner knows it."""
 
     def __init__(self, strategy: Strategy, budget: Budget) -> None:
         self._strategy = strategy
         self.budget = budget
+        self.label: Callable[[str], str] = lambda name: name
 
     async def call(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], *, voice: Voice, seconds: float | None = None
@@ -334,7 +358,7 @@ class ModelCaller:
         past = journal.read(key)
         if past is not None:
             return self._read_back(past, voice)
-        asking = self._ask(messages, tools, TurnOutput(self._strategy.channel.emit, voice), seconds)
+        asking = self._ask(messages, tools, TurnOutput(self._strategy.channel.emit, voice, self.label), seconds)
         try:
             outcome = await asking
         except ToolsRefused as refused:

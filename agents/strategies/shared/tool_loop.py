@@ -67,6 +67,7 @@ class ToolLoopStrategy(Strategy):
         self.tools = build_toolbox(ToolScope(context, self.evidence, context.limits.top_k))
         self._budget = Budget(context.limits, context.journal)
         self.model_caller = ModelCaller(self, self._budget)
+        self.model_caller.label = lambda name: self.tools.label(name)
         self.call_runner = ToolCallRunner(self, self._budget, self.evidence)
         self.uses_tools = True
         questions = [m.content for m in context.history if m.role == "user"]
@@ -120,6 +121,11 @@ class ToolLoopStrategy(Strategy):
             "passages": len(self.evidence.numbers()),
             **({"ended_by": ended_by} if ended_by else {}),
         }
+
+    def opening_progress(self) -> dict[str, JsonValue]:
+        """The tools that the model is not offered, each with the reason."""
+        items: list[JsonValue] = [tool.to_json() for tool in self.tools.left_out]
+        return {"tools_left_out": items} if items else {}
 
     def add_usage(self, usage: TokenUsage) -> None:
         super().add_usage(usage)
