@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
@@ -77,7 +78,7 @@ class RemoteFiles:
 
 
 async def _read(response: httpx.Response, most: int) -> RemoteFile:
-    if response.status_code != httpx.codes.OK:
+    if response.status_code != HTTPStatus.OK:
         raise FileNotFetched(f"it answers with status {response.status_code}", f"该地址返回状态 {response.status_code}")
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         # Unasked for; it could unpack to any size.

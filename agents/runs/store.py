@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import cast
 
@@ -236,20 +236,21 @@ def _started(run: AgentRun, thread_id: str, history: tuple[ModelMessage, ...]) -
 
 def _row(message: UserMessage, run: AgentRun, position: int = 0) -> ChatMessage:
     images: list[JsonValue] = [{"id": image.id, "mime_type": image.mime_type} for image in message.images]
+    documents: list[JsonValue] = [asdict(document) for document in message.documents]
     return ChatMessage(
         session_id=run.session_id,
         message_id=message.id,
         position=position,
         role="user",
         content=message.text,
-        details={"attachments": images} if images else {},
+        details={**({"attachments": images} if images else {}), **({"documents": documents} if documents else {})},
         run_id=run.run_id,
     )
 
 
 async def _use_images(session: AsyncSession, run: AgentRun, messages: Sequence[UserMessage]) -> None:
-    """Assign the messages' images to the thread, which deletes them with itself."""
-    ids = {image.id for message in messages for image in message.images}
+    """Assign the messages' images and documents to the thread, which deletes them with itself."""
+    ids = {ref.id for message in messages for ref in (*message.images, *message.documents)}
     if not ids:
         return
     images = await attachments.get_many(session, run.owner_id, ids)
