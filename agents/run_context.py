@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from agents.calendar.run_calendar import RunCalendar
 from agents.client_time import UserClock
-from agents.evidence import DocumentReader, Retriever
+from agents.evidence import DocumentReader, Passage, Retriever
 from agents.journal import Journal
 from agents.llm.base import ChatModel, ModelImage, ModelMessage
 from agents.mcp.agent_tools import RemoteTool
@@ -28,6 +28,14 @@ _BLIND = (
 _UNREADABLE = (
     "{unseen} of {total} attached pictures could not be read and were not looked at.",
     "附带的 {total} 张图片中有 {unseen} 张无法读取，没有被查看。",
+)
+_CUT = (
+    "Only the beginning was read of: {names}. To ask about all of it, upload it to a knowledge base.",
+    "以下文件只读取了开头部分：{names}。如需就全文提问，请上传到知识库。",
+)
+_GONE = (
+    "{count} attached files could not be read any more.",
+    "有 {count} 个附带的文件已无法读取。",
 )
 # The rest is reserved for the answer, so that long runs still give one.
 _ACTING_SHARE = 0.8
@@ -111,6 +119,24 @@ class VisionInput:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachedPassages:
+    """The documents that the conversation brought along, in passages.
+
+    ``cut`` are the names of those of which only the beginning is here; ``unread`` counts those that are gone.
+    """
+
+    passages: tuple[Passage, ...] = ()
+    cut: tuple[str, ...] = ()
+    unread: int = 0
+
+    def note(self, *, is_chinese: bool) -> str:
+        """A note to the reader about what was not read; empty if all was."""
+        notes = [_CUT[is_chinese].format(names=("、" if is_chinese else ", ").join(self.cut))] if self.cut else []
+        notes += [_GONE[is_chinese].format(count=self.unread)] if self.unread else []
+        return "\n\n".join(notes)
+
+
+@dataclass(frozen=True, slots=True)
 class RunContext:
     """A question with everything that may be used to answer it.
 
@@ -138,6 +164,7 @@ class RunContext:
     calendar: RunCalendar | None = None
     reflections: tuple[str, ...] = ()
     vision: VisionInput = field(default_factory=VisionInput)
+    attached: AttachedPassages = field(default_factory=AttachedPassages)
     rules: ToolRules = field(default_factory=ToolRules)
     remote_tools: tuple[RemoteTool, ...] = ()
     skills: RunSkills | None = None

@@ -24,6 +24,15 @@ class ImageRef:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentRef:
+    """An attached document: ``Attachment.id``, media type and file name."""
+
+    id: str
+    mime_type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class MediaPart:
     """A picture or file of a message as the client sends it.
 
@@ -56,6 +65,7 @@ class UserMessage:
     id: str
     text: str
     images: tuple[ImageRef, ...] = ()
+    documents: tuple[DocumentRef, ...] = ()
     media: tuple[MediaPart, ...] = ()
 
 
@@ -155,6 +165,7 @@ class RunRequest:
             what was waited for.
         lacking: Permissions that the starting credential lacked; the run never gets them, whatever
             the account may do later.
+        document_ids: Attached documents that the run reads: the newest of the conversation, oldest first.
     """
 
     thread_id: str
@@ -173,6 +184,7 @@ class RunRequest:
     tool_policies: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     lacking: tuple[str, ...] = ()
     skills: tuple[PinnedSkill, ...] = ()
+    document_ids: tuple[str, ...] = ()
     spelling: Literal["camel", "snake"] = "camel"
     follow_ups: tuple[UserMessage, ...] = ()
 

@@ -74,9 +74,9 @@ class SplitPreviewer:
             async with asyncio.timeout(PREVIEW_SECONDS):
                 return await self._preview(request)
         except TimeoutError as error:
-            raise _unreadable(ParseFailure(FailureReason.PARSE_TIMEOUT)) from error
+            raise unreadable_file(ParseFailure(FailureReason.PARSE_TIMEOUT)) from error
         except ParseFailure as failure:
-            raise _unreadable(failure) from failure
+            raise unreadable_file(failure) from failure
         finally:
             self._lock.release()
 
@@ -115,7 +115,8 @@ def _split(request: SplitRequest, parsed: ParsedDocument, stop: StopFlag) -> Spl
     )
 
 
-def _unreadable(failure: ParseFailure) -> UnreadableFile:
+def unreadable_file(failure: ParseFailure) -> UnreadableFile:
+    """The error for a file that is read while its sender waits."""
     return UnreadableFile(
         reason=failure.reason.value,
         message=failure.message,

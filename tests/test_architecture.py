@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+import grimp
 import pytest
 import yaml
 
@@ -38,6 +40,12 @@ def test_import_contracts_are_kept():
     program = Path(sys.executable).with_name("lint-imports")
     run = subprocess.run([str(program), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_no_module_imports_itself_in_a_circle():
+    graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=True)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    TopologicalSorter(imports).prepare()
 
 
 def test_files_and_functions_are_short():

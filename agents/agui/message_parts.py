@@ -60,10 +60,10 @@ def _read_media(part: object, field: str) -> MediaPart | str:
     """The picture or file of a part, or why it can't be read; nothing of a text."""
     if isinstance(part, TextPart):
         return ""
-    if not isinstance(part, ImagePart):
-        return "can't be read: send text or images"
+    if not isinstance(part, (ImagePart, DocumentPart)):
+        return "can't be read: send text, images or documents"
     source = part.source
-    kind: Literal["image", "document"] = "image"
+    kind: Literal["image", "document"] = "image" if isinstance(part, ImagePart) else "document"
     filename = _filename(part)
     if not isinstance(source, (DataSource, UrlSource)):
         return "can't be fetched: send the bytes as a source of type data, or a url"

@@ -1,4 +1,4 @@
-"""Attached images: upload, links, use in sessions, cleanup."""
+"""Attached images and documents: upload, links, use in sessions, cleanup."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -11,6 +11,7 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.attachments.documents import AttachedDocument, from_bytes
 from agents.attachments.image_sanitizer import ImageSanitizer, SanitizedImage
 from agents.attachments.signed_links import LinkClaim, LinkSigner, SignedLink, parse_link
 from core.auth.locks import lock_owner
@@ -40,6 +41,16 @@ _ACTIVE = "active"
 
 
 @dataclass(frozen=True)
+class _NewFile:
+    """What becomes an attachment; a document has no pixels."""
+
+    mime_type: str
+    content: bytes
+    width: int = 0
+    height: int = 0
+
+
+@dataclass(frozen=True)
 class AttachmentLimits:
     """Upload limits; ``quota_bytes`` includes the owner's documents, 0 is unlimited."""
 
@@ -48,7 +59,7 @@ class AttachmentLimits:
 
 
 class AttachmentService:
-    """The attached images of all users."""
+    """The attached images and documents of all users."""
 
     def __init__(self, database: Database, store: ObjectStore, links: LinkSigner, *, limits: AttachmentLimits) -> None:
         self._database = database
@@ -65,11 +76,22 @@ class AttachmentService:
         image = await self._sanitizer.sanitize(content)
         if len(image.content) > _GROWTH * limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
+        return await self._add(
+            principal.user_id, _NewFile(image.mime_type, image.content, image.width, image.height), limits.quota_bytes
+        )
+
+    async def add_document(
+        self, principal: Principal, document: AttachedDocument, limits: AttachmentLimits
+    ) -> Attachment:
+        """Store the passages of a document; if this raises, nothing is left behind."""
+        return await self._add(principal.user_id, _NewFile(document.mime_type, document.to_bytes()), limits.quota_bytes)
+
+    async def _add(self, owner_id: str, file: _NewFile, quota: int) -> Attachment:
         async with unit_of_work(self._database) as work:
-            row = await self._create_row(work, principal.user_id, image, limits.quota_bytes)
+            row = await self._create_row(work, owner_id, file, quota)
         # A row first: a file that is written when the process dies has one that the sweep finds.
         try:
-            await self._store.write(row.storage_key, _one_block(image.content))
+            await self._store.write(row.storage_key, _one_block(file.content))
             async with unit_of_work(self._database) as work:
                 row.stored_at = utc_now()
                 row = await work.session.merge(row)
@@ -84,17 +106,17 @@ class AttachmentService:
         if rows:
             await self._remove(rows)
 
-    async def _create_row(self, work: UnitOfWork, owner_id: str, image: SanitizedImage, quota: int) -> Attachment:
+    async def _create_row(self, work: UnitOfWork, owner_id: str, file: _NewFile, quota: int) -> Attachment:
         if quota:
             await lock_owner(work.session, owner_id)
         row = Attachment(
             owner_id=owner_id,
             # Not a plain id: the worker's sweep takes those for documents.
             storage_key=f"{new_id()}-attachment",
-            mime_type=image.mime_type,
-            size=len(image.content),
-            width=image.width,
-            height=image.height,
+            mime_type=file.mime_type,
+            size=len(file.content),
+            width=file.width,
+            height=file.height,
         )
         work.session.add(row)
         await work.session.flush()
@@ -151,6 +173,23 @@ class AttachmentService:
             log.warning("attachment.not_shown", cause=type(error).__name__)
             return None
 
+    async def read_documents(self, owner_id: str, ids: Sequence[str]) -> list[tuple[str, AttachedDocument]]:
+        """The owner's documents with their ids, in this order; what is gone is left out."""
+        async with self._database.reading() as session:
+            rows = await get_many(session, owner_id, ids)
+        documents: list[tuple[str, AttachedDocument]] = []
+        for attachment_id in ids:
+            if (row := rows.get(attachment_id)) is None:
+                continue
+            try:
+                async with self.open(row) as path:
+                    document = from_bytes(await asyncio.to_thread(path.read_bytes))
+            except (AgentexError, OSError) as error:
+                log.warning("attachment.not_read", cause=type(error).__name__)
+                continue
+            documents += [] if document is None else [(attachment_id, document)]
+        return documents
+
     async def sweep(self, *, now: datetime | None = None) -> int:
         """Remove images of deleted sessions, and unused ones after a day; returns their number."""
         before = (now or utc_now()) - timedelta(seconds=UNUSED_SECONDS)
@@ -201,6 +240,21 @@ async def assign_to_session(session: AsyncSession, rows: Sequence[Attachment], s
         )
         if (await session.exec(statement)).rowcount == 0:
             raise InvalidLink(reason="forged")
+
+
+async def newest_documents(session: AsyncSession, session_key: str, *, most: int) -> list[str]:
+    """Ids of the newest documents of a session, oldest first."""
+    query = (
+        select(Attachment.id)
+        .where(
+            Attachment.session_id == session_key,
+            col(Attachment.deleted_at).is_(None),
+            col(Attachment.mime_type).not_like("image/%"),
+        )
+        .order_by(col(Attachment.created_at).desc(), col(Attachment.id).desc())
+        .limit(most)
+    )
+    return list((await session.exec(query)).all())[::-1]
 
 
 async def get_many(session: AsyncSession, owner_id: str, ids: Collection[str]) -> dict[str, Attachment]:

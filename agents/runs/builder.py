@@ -1,6 +1,6 @@
 """Builder of a run's context and strategy, with the knowledge that it may read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import orjson
@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.attachments.documents import AttachedDocument
 from agents.attachments.service import AttachmentService
 from agents.calendar.run_calendar import RunCalendar
 from agents.client_time import UserClock
@@ -22,7 +23,7 @@ from agents.mcp.service import McpService
 from agents.memory.service import MemoryService
 from agents.memory_port import LongTermMemory
 from agents.models import AgentRun, LoggedEvent
-from agents.run_context import RunContext, ToolRules, VisionInput
+from agents.run_context import AttachedPassages, RunContext, RunLimits, ToolRules, VisionInput
 from agents.run_request import ContextItem, RunRequest, UserMessage
 from agents.runs import recovery
 from agents.runs.driver import PreparedRun
@@ -279,6 +280,7 @@ class RunBuilder:
             calendar=RunCalendar(self._database, run.owner_id, run.task_id),
             reflections=await self._reflections(run),
             vision=await self._vision(run, request.messages, model),
+            attached=await self._attached(run, request, resources.limits),
             rules=rules,
             remote_tools=remote_tools,
             skills=skills,
@@ -349,6 +351,36 @@ class RunBuilder:
         stored_images = await attachments.images_for_model(run.owner_id, image_ids)
         images = tuple(ModelImage(image.mime_type, image.content) for image in stored_images)
         return VisionInput(len(image_ids), images)
+
+    async def _attached(self, run: StartedRun, request: RunRequest, limits: RunLimits) -> AttachedPassages:
+        ids, attachments = request.document_ids, self.services.attachments
+        if not ids or attachments is None:
+            return AttachedPassages(unread=len(ids))
+        documents = await attachments.read_documents(run.owner_id, ids)
+        most = limits.evidence_characters // len(ids)
+        beginnings = [(attachment_id, document.shortened(most)) for attachment_id, document in documents]
+        return AttachedPassages(
+            tuple(passage for attachment_id, document in beginnings for passage in _attached(attachment_id, document)),
+            tuple(document.name for _, document in beginnings if document.is_cut),
+            len(ids) - len(documents),
+        )
+
+
+def _attached(attachment_id: str, document: AttachedDocument) -> Iterator[Passage]:
+    for index, passage in enumerate(document.passages):
+        yield Passage(
+            chunk_id=f"{attachment_id}:{index}",
+            document_id=attachment_id,
+            document_name=document.name,
+            knowledge_base_id="",
+            revision=1,
+            content=passage.text,
+            heading_path=passage.heading_path,
+            page=passage.page,
+            char_start=passage.char_start,
+            char_end=passage.char_end,
+            score=0.0,
+        )
 
 
 async def read_earlier(session: AsyncSession, run: StartedRun, agent_types: Sequence[str]) -> tuple[str, ...]:

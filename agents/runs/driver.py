@@ -18,7 +18,7 @@ from agents.event_log import LogAddition, LogClosed, LogEntry
 from agents.events import Failed, Finished, WireEvent
 from agents.journal import Effect
 from agents.models import AgentRun, RunStatus
-from agents.runs import finish, store
+from agents.runs import finish, journal_store, store
 from agents.runs.finish import RunOutcome
 from agents.runs.join import fold_thread
 from agents.runs.store import StartedRun
@@ -140,7 +140,7 @@ class EventWriter:
                     continue
                 stored = batch.stored
                 if batch.effects:
-                    stored = await store.write_journal(work.session, batch.task_id, batch.effects, stored=stored)
+                    stored = await journal_store.write(work.session, batch.task_id, batch.effects, stored=stored)
                 written.append(WriteResult(entries, stored))
         return written
 
@@ -343,7 +343,7 @@ class RunDriver:
         async with unit_of_work(self._context.database) as work:
             entries = await finish.finish(work, run.key, wire, ending, driver=run.driver)
             # After the lease check: without the lease, the journal position may be taken.
-            await store.write_journal(work.session, run.task_id, batch.effects, stored=self._stored)
+            await journal_store.write(work.session, run.task_id, batch.effects, stored=self._stored)
         log.info("run.ended", run_id=run.run_id, status=ending.status)
         return entries
 

@@ -19,7 +19,7 @@ from agents.events import Finished, Interrupt, RunUsage, WireEvent
 from agents.llm_registry import usage
 from agents.memory import queue
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
-from agents.runs import store, task_logs
+from agents.runs import journal_store, task_logs
 from agents.sessions.service import add_messages, last_question
 from agents.strategies.shared.base import failure_event
 from core.db.now import database_now
@@ -84,7 +84,7 @@ async def abort(
     for event in logged:
         transcript.observe(event)
     mapper = AguiEncoder(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)
-    spent = replace(await store.read_usage(work.session, run.task_id), model=run.model)
+    spent = replace(await journal_store.read_usage(work.session, run.task_id), model=run.model)
     if failure is None or run.stop_requested_at is not None:
         status = RunStatus.CANCELLED
         before = await task_logs.logs_before(work.session, run)

@@ -14,7 +14,7 @@ from agents.agui.encoder import AguiEncoder
 from agents.agui.message_reducer import MessageReducer
 from agents.events import WireEvent
 from agents.models import AgentRun, ChatMessage, ChatSession
-from agents.runs import store
+from agents.runs.threads import find_thread
 from core.auth.principal import Principal
 from core.db.types import now_ms
 from core.errors.auth import SessionNotFound
@@ -38,7 +38,7 @@ class JoinPoint:
 
 async def join(session: AsyncSession, principal: Principal, thread_id: str) -> JoinPoint:
     """The thread's messages and state, and what is open in its newest run."""
-    thread = await store.find_thread(session, principal, thread_id)
+    thread = await find_thread(session, principal, thread_id)
     run = None if thread is None else await newest_run(session, thread)
     if thread is None or run is None:
         raise SessionNotFound

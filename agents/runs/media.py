@@ -1,45 +1,55 @@
-"""Intake of the pictures in a question: they become attachments before the run is written."""
+"""Intake of the pictures and documents in a question: they become attachments before the run is written."""
 
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from urllib.parse import unquote, urlsplit
 
 from pydantic import JsonValue
 from sqlmodel import select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.attachments.base64_content import decode_base64
+from agents.attachments.documents import DocumentParser
+from agents.attachments.image_sanitizer import detect_type
 from agents.attachments.remote_files import RemoteFiles
-from agents.attachments.service import AttachmentLimits, AttachmentService
+from agents.attachments.service import AttachmentLimits, AttachmentService, newest_documents
 from agents.models import ChatMessage
-from agents.run_request import ImageRef, MediaPart, UserMessage
+from agents.run_request import MOST_ATTACHMENTS, DocumentRef, ImageRef, MediaPart, RunRequest
 from agents.runs.planner import RunPlan
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.errors.auth import InvalidLink
 from core.errors.base import AgentexError
+from core.errors.requests import FileTooLarge
 from core.json_access import as_list, as_object, as_text
 from core.runtime_config.live import LiveSettings
 from kb_service.models import Attachment
 
 _SERVER_FAULT = 500
+_HEAD_BYTES = 16
 # Why a link is none of this server's.
 _NOT_OURS = frozenset({"other_host", "no_attachment_link"})
 
 
 @dataclass
 class _QuestionMedia:
-    """The media of one question; ``images`` by the hash of the bytes that came, ``rows`` those that were stored."""
+    """The media of one question.
+
+    ``images`` and ``documents`` by the hash of the bytes that came, ``rows`` those that were stored.
+    """
 
     principal: Principal
     own_hosts: Collection[str]
     images: dict[str, ImageRef] = field(default_factory=dict[str, ImageRef])
+    documents: dict[str, DocumentRef] = field(default_factory=dict[str, DocumentRef])
     rows: list[Attachment] = field(default_factory=list[Attachment])
 
 
 class MediaIntake:
-    """Fetches and stores the pictures of questions, each of them once."""
+    """Fetches and stores the pictures and documents of questions, each of them once."""
 
     def __init__(
         self, database: Database, attachments: AttachmentService, remote_files: RemoteFiles, live: LiveSettings
@@ -47,16 +57,18 @@ class MediaIntake:
         self._database = database
         self._attachments = attachments
         self._remote_files = remote_files
+        self._parser = DocumentParser(live.environment)
         self._live = live
 
     async def close(self) -> None:
         await self._remote_files.close()
+        await self._parser.close()
 
     @asynccontextmanager
     async def attached(
         self, principal: Principal, plan: RunPlan, own_hosts: Collection[str] = ()
     ) -> AsyncGenerator[RunPlan]:
-        """The plan with the pictures of its question as attachments; they are removed if the run can't be started.
+        """The plan with the media of its question as attachments; they are removed if the run can't be started.
 
         A question that the thread has already keeps the ones that it was asked with: nothing is stored or fetched twice.
         A signed link to an uploaded image, perhaps with one of ``own_hosts``, is that image.
@@ -64,41 +76,39 @@ class MediaIntake:
         Raises:
             InvalidRunInput: A part is no base64.
             UnsupportedFileType, CorruptImage, ImageTooLarge, FileTooLarge, EmptyFile: A part is no usable image.
+            FileTypeMismatch, TextRecognitionMissing, UnreadableFile, ArchiveLimits: A part is no usable document.
             QuotaExceeded: The caller may not store more.
             UrlNotAllowed, FileNotFetched, InvalidLink, LinkExpired: An address can't be used.
         """
         new = _QuestionMedia(principal, own_hosts)
         try:
-            messages = await self._read(plan, new)
-            yield replace(plan, request=replace(plan.request, messages=messages))
+            yield replace(plan, request=await self._read(plan, new))
         except AgentexError:
             with suppress(AgentexError, OSError):
                 await self._attachments.discard(new.rows)
             raise
 
-    async def _read(self, plan: RunPlan, new: _QuestionMedia) -> tuple[UserMessage, ...]:
-        messages = plan.request.messages
-        media = [part for message in messages for part in message.media]
-        if not media:
-            return messages
-        *earlier, question = (replace(message, media=()) for message in messages)
+    async def _read(self, plan: RunPlan, new: _QuestionMedia) -> RunRequest:
+        request = plan.request
+        if not request.messages:
+            return request
+        media = [part for message in request.messages for part in message.media]
+        *earlier, question = (replace(message, media=()) for message in request.messages)
         if plan.resume is not None:
             # It goes on with the question of its task.
-            return (*earlier, question)
-        images = await self._images_of(plan.thread_key, question.id)
-        if images is None:
+            return replace(request, messages=(*earlier, question))
+        is_new, earlier_documents = True, list[str]()
+        if plan.thread_key is not None:
+            async with self._database.reading() as session:
+                earlier_documents = await newest_documents(session, plan.thread_key, most=MOST_ATTACHMENTS)
+                if media and (row := await _find_message(session, plan.thread_key, question.id)) is not None:
+                    is_new, question = False, replace(question, images=image_refs(row.details))
+        if media and is_new:
             await self._add_all(media, new)
             images = tuple(dict.fromkeys(new.images.values()))
-        return (*earlier, replace(question, images=images))
-
-    async def _images_of(self, thread_key: str | None, message_id: str) -> tuple[ImageRef, ...] | None:
-        """The images of a message that the thread has; None if it is new."""
-        if thread_key is None:
-            return None
-        query = select(ChatMessage).where(ChatMessage.session_id == thread_key, ChatMessage.message_id == message_id)
-        async with self._database.reading() as session:
-            row = (await session.exec(query)).first()
-        return None if row is None else image_refs(row.details)
+            question = replace(question, images=images, documents=tuple(new.documents.values()))
+        document_ids = [*earlier_documents, *(document.id for document in question.documents)]
+        return replace(request, messages=(*earlier, question), document_ids=tuple(document_ids[-MOST_ATTACHMENTS:]))
 
     async def _add_all(self, media: Sequence[MediaPart], new: _QuestionMedia) -> None:
         settings = await self._live.now()
@@ -115,16 +125,27 @@ class MediaIntake:
         if part.url and (row := await self._uploaded(part.url, new)) is not None:
             new.images[row.id] = ImageRef(row.id, row.mime_type)
             return
+        mime_type = part.mime_type
         if part.url:
-            content = (await self._remote_files.fetch(part.url, most=limits.max_bytes)).content
+            fetched = await self._remote_files.fetch(part.url, most=limits.max_bytes)
+            content, mime_type = fetched.content, mime_type or fetched.mime_type
         else:
             content = await asyncio.to_thread(decode_base64, part.data, limits.max_bytes)
         digest = hashlib.sha256(content).hexdigest()
-        if digest in new.images:
+        if digest in new.images or digest in new.documents:
             return
-        row = await self._attachments.add(new.principal, content, limits)
+        if part.kind == "image" or detect_type(content[:_HEAD_BYTES]) is not None:
+            row = await self._attachments.add(new.principal, content, limits)
+            new.rows.append(row)
+            new.images[digest] = ImageRef(row.id, row.mime_type)
+            return
+        if len(content) > limits.max_bytes:
+            raise FileTooLarge(max_bytes=limits.max_bytes)
+        filename = part.filename or unquote(urlsplit(part.url).path)
+        document = await self._parser.parse(content, filename, mime_type)
+        row = await self._attachments.add_document(new.principal, document, limits)
         new.rows.append(row)
-        new.images[digest] = ImageRef(row.id, row.mime_type)
+        new.documents[digest] = DocumentRef(row.id, row.mime_type, document.name)
 
     async def _uploaded(self, url: str, new: _QuestionMedia) -> Attachment | None:
         """The caller's image behind a signed link; None if the address is another one."""
@@ -134,6 +155,11 @@ class MediaIntake:
             if error.details["reason"] in _NOT_OURS and not url.startswith("/"):
                 return None
             raise
+
+
+async def _find_message(session: AsyncSession, thread_key: str, message_id: str) -> ChatMessage | None:
+    query = select(ChatMessage).where(ChatMessage.session_id == thread_key, ChatMessage.message_id == message_id)
+    return (await session.exec(query)).first()
 
 
 def image_refs(details: dict[str, JsonValue]) -> tuple[ImageRef, ...]:

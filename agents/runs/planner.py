@@ -17,8 +17,9 @@ from agents.mcp.service import FIRST_LOOK_SECONDS, McpService, ProbeResult
 from agents.models import ChatSession
 from agents.run_context import RunLimits, limits_for_timeout
 from agents.run_request import RunRequest
-from agents.runs import resume, store
+from agents.runs import resume
 from agents.runs.resume import NoOp, RejectPolicy, Resume
+from agents.runs.threads import find_thread
 from agents.sessions.service import last_question
 from agents.skills import selection as skill_selection
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
@@ -171,7 +172,7 @@ class Planner:
     async def _plan(self, principal: Principal, request: RunRequest, reject: RejectPolicy) -> tuple[RunPlan, Probes]:
         probes = Probes()
         async with self._database.reading() as session:
-            thread = await store.find_thread(session, principal, request.thread_id)
+            thread = await find_thread(session, principal, request.thread_id)
             if thread is not None and thread.is_archived:
                 raise SessionArchived
             decision = await resume.decide(session, thread, request, reject)

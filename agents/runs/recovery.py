@@ -16,7 +16,7 @@ from agents.journal import Effect
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, RunStatus
 from agents.run_request import RunRequest
-from agents.runs import store, task_logs
+from agents.runs import journal_store, store, task_logs
 from agents.runs.store import StartedRun
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
@@ -94,7 +94,7 @@ async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
         # A weaker API key that answers must not gain the task's permissions.
         answering = _REQUESTS.validate_python(run.request["input"])
         request = replace(request, lacking=(*request.lacking, *answering.lacking))
-    past = await store.read_journal(session, run.task_id)
+    past = await journal_store.read(session, run.task_id)
     logged = await event_log.read_all(session, run_key)
     answered = await task_logs.answered_call_ids(session, run)
     calls = {effect.key for effect in past if effect.status == "done" and effect.key.startswith("call:")}

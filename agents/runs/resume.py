@@ -14,7 +14,7 @@ from agents.journal import Effect, Journal
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, ChatSession, RunInterrupt
 from agents.run_request import InterruptAnswer, RunRequest, ToolMessage, UserMessage
-from agents.runs import store
+from agents.runs import journal_store
 from agents.runs.resent_messages import find_new
 from agents.tools.approval import DECLINED, ApprovalResult, InvalidAnswer, read_answer
 from agents.tools.base import truncate_output
@@ -96,7 +96,7 @@ async def find_open_interrupts(session: AsyncSession, thread: ChatSession | None
     run = await session.get(AgentRun, thread.waiting_run_id)
     if run is None:
         return None
-    past = tuple(await store.read_journal(session, run.task_id))
+    past = tuple(await journal_store.read(session, run.task_id))
     open_rows = select(RunInterrupt).where(RunInterrupt.run_id == run.id, RunInterrupt.status == "open")
     interrupts = {row.id: row for row in (await session.exec(open_rows)).all()}
     asked_calls = {row.call_id for row in interrupts.values()}
@@ -249,7 +249,7 @@ async def apply(work: UnitOfWork, continuation: Resume) -> None:
     """Store the answers, in the transaction that takes the thread for the new run."""
     waiting = continuation.waiting
     stored = len(waiting.past)
-    await store.write_journal(work.session, waiting.run.task_id, continuation.changes, stored=stored)
+    await journal_store.write(work.session, waiting.run.task_id, continuation.changes, stored=stored)
     for interrupt_id, (status, answer_json) in continuation.answered.items():
         answer = (
             update(RunInterrupt)

@@ -1,93 +1,30 @@
-"""Rows of starting and running runs, of their threads and their journals; ``finish`` has those of their end."""
+"""Rows of starting and running runs; ``finish`` has those of their end."""
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import cast
 
-import orjson
 from pydantic import JsonValue, TypeAdapter
-from sqlalchemy import ColumnElement, func, insert, or_, update
+from sqlalchemy import update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.attachments import service as attachments
-from agents.events import RunUsage
-from agents.journal import Effect, EffectStatus
 from agents.llm.base import ModelMessage
-from agents.models import AgentRun, ChatMessage, ChatSession, RunEffect, RunStatus
+from agents.models import AgentRun, ChatMessage, RunStatus
 from agents.run_request import RunRequest, UserMessage
 from agents.runs import resume
 from agents.runs.planner import RunPlan
 from agents.runs.resent_messages import FOREIGN_ID, find_unknown
-from agents.sessions.service import add_messages, check_quota, make_title
+from agents.runs.threads import Value, draft_thread, find_thread, take_thread, title_unless_set
+from agents.sessions.service import add_messages, check_quota
 from core.auth.principal import Principal
 from core.db.now import database_now
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors.auth import InvalidLink, RunNotFound, SessionNotFound
-from core.errors.conflicts import RunIdTaken, SessionArchived, ThreadBusy
+from core.errors.auth import InvalidLink, RunNotFound
+from core.errors.conflicts import RunIdTaken, ThreadBusy
 from core.errors.requests import InvalidRunInput
-from core.json_access import as_count, as_list, as_object
-
-Value = str | None | ColumnElement[str]
-
-
-async def find_thread(session: AsyncSession, principal: Principal, thread_id: str) -> ChatSession | None:
-    """The caller's session of this thread id or session id; None if it is unused."""
-    query = select(ChatSession).where(
-        or_(
-            (col(ChatSession.owner_id) == principal.user_id) & (col(ChatSession.thread_id) == thread_id),
-            col(ChatSession.id) == thread_id,
-        )
-    )
-    rows = (await session.exec(query)).all()
-    own = [row for row in rows if row.owner_id == principal.user_id]
-    if rows and not own:
-        raise SessionNotFound
-    return own[0] if own else None
-
-
-def draft_thread(principal: Principal, request: RunRequest) -> ChatSession:
-    """A new thread's row, titled by its first question."""
-    return ChatSession(
-        id=new_id(), owner_id=principal.user_id, thread_id=request.thread_id, title=_first_title(request)
-    )
-
-
-async def take_thread(
-    session: AsyncSession, session_key: str, run_key: str, *, waits_for: str | None, changes: dict[str, Value]
-) -> None:
-    """Take the thread if it is free, not archived, and waits for the same run as at planning."""
-    same = col(ChatSession.waiting_run_id)
-    statement = (
-        update(ChatSession)
-        .where(
-            col(ChatSession.id) == session_key,
-            col(ChatSession.active_run_id).is_(None),
-            col(ChatSession.is_archived).is_(False),
-            same.is_(None) if waits_for is None else same == waits_for,
-        )
-        .values(active_run_id=run_key, updated_at=utc_now(), **changes)
-    )
-    if (await session.exec(statement)).rowcount == 0:
-        query = select(ChatSession.is_archived).where(ChatSession.id == session_key)
-        raise SessionArchived if (await session.exec(query)).first() else ThreadBusy
-
-
-def title_unless_set(request: RunRequest) -> ColumnElement[str]:
-    """The thread's title, or else one made of the first question.
-
-    Decided in SQL: the owner may have set a title since the row was read.
-    """
-    return func.coalesce(func.nullif(col(ChatSession.title), ""), _first_title(request))
-
-
-def _first_title(request: RunRequest) -> str:
-    texts = (message.text for message in request.messages)
-    return next((made for text in texts if (made := make_title(text))), "")
-
 
 _HISTORY = 40
 # Variables per statement, below the limits of all databases.
@@ -238,20 +175,21 @@ def _started(run: AgentRun, thread_id: str, history: tuple[ModelMessage, ...]) -
 
 def _row(message: UserMessage, run: AgentRun, position: int = 0) -> ChatMessage:
     images: list[JsonValue] = [{"id": image.id, "mime_type": image.mime_type} for image in message.images]
+    documents: list[JsonValue] = [asdict(document) for document in message.documents]
     return ChatMessage(
         session_id=run.session_id,
         message_id=message.id,
         position=position,
         role="user",
         content=message.text,
-        details={"attachments": images} if images else {},
+        details={**({"attachments": images} if images else {}), **({"documents": documents} if documents else {})},
         run_id=run.run_id,
     )
 
 
 async def _use_images(session: AsyncSession, run: AgentRun, messages: Sequence[UserMessage]) -> None:
-    """Assign the messages' images to the thread, which deletes them with itself."""
-    ids = {image.id for message in messages for image in message.images}
+    """Assign the messages' images and documents to the thread, which deletes them with itself."""
+    ids = {ref.id for message in messages for ref in (*message.images, *message.documents)}
     if not ids:
         return
     images = await attachments.get_many(session, run.owner_id, ids)
@@ -352,59 +290,3 @@ async def release(work: UnitOfWork, run: StartedRun) -> None:
         )
     )
     await work.session.exec(statement)
-
-
-_COUNTED = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_prompt_tokens")
-
-
-async def write_journal(session: AsyncSession, task_id: str, effects: Sequence[Effect], *, stored: int) -> int:
-    """Store new effects and statuses, in the transaction of their events; returns the stored count."""
-    rows = [
-        {
-            "task_id": task_id,
-            "position": effect.index,
-            "key": effect.key,
-            "status": effect.status,
-            "outcome": orjson.dumps(effect.outcome).decode(),
-            "seconds": effect.seconds,
-        }
-        for effect in effects
-    ]
-    new = [row for row in rows if int(row["position"]) >= stored]
-    for row in rows:
-        if row not in new:
-            place = (col(RunEffect.task_id) == task_id, col(RunEffect.position) == row["position"])
-            await session.exec(update(RunEffect).where(*place).values(**row))
-    if new:
-        await session.exec(insert(RunEffect), params=new)
-    return stored + len(new)
-
-
-async def read_journal(session: AsyncSession, task_id: str) -> list[Effect]:
-    """The whole journal of a task, in order."""
-    query = select(RunEffect).where(RunEffect.task_id == task_id)
-    rows = (await session.exec(query.order_by(col(RunEffect.position)))).all()
-    return [
-        Effect(
-            row.position,
-            row.key,
-            cast(EffectStatus, row.status),
-            cast(dict[str, JsonValue], orjson.loads(row.outcome)),
-            row.seconds,
-        )
-        for row in rows
-    ]
-
-
-async def read_usage(session: AsyncSession, task_id: str) -> RunUsage:
-    """Tokens of all turns in a task's journal, without the model's name."""
-    turns = select(RunEffect.outcome).where(RunEffect.task_id == task_id, col(RunEffect.key).startswith("turn:"))
-    total: Counter[str] = Counter()
-    is_estimated = False
-    for outcome in (await session.exec(turns)).all():
-        for spent in map(as_object, as_list(as_object(orjson.loads(outcome)).get("usage"))):
-            total.update({name: as_count(spent.get(name)) for name in _COUNTED})
-            is_estimated = is_estimated or spent.get("is_estimated") is True
-    # A count that was never made is 0.
-    prompt, completion, reasoning, cached = (total[name] for name in _COUNTED)
-    return RunUsage(prompt, completion, reasoning, cached, is_estimated=is_estimated)

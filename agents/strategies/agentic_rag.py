@@ -151,6 +151,10 @@ class AgenticRag(CitedAnswerStrategy):
         self._calls, self._is_cut = turn.calls, turn.is_cut
         return Retrieve()
 
+    @property
+    def _without_search(self) -> str:
+        return ANSWER if self.has_attached else NO_SOURCES
+
     def _offers_skills(self) -> bool:
         """Whether the model may load skills; fixed, so that a replay goes the same way."""
         if self.context.model.is_extractive:
@@ -162,7 +166,7 @@ class AgenticRag(CitedAnswerStrategy):
 
     async def _turn_with_skills(self) -> Turn | None:
         """The model's turn after it has loaded and read skills."""
-        system = DECIDE if self.can_search else NO_SOURCES
+        system = DECIDE if self.can_search else self._without_search
         while True:
             messages = [*self.conversation(system), *self._skill_rounds]
             turn = await self.ask_model_in_time(self.equipped(messages), self.tools.specs)
@@ -221,7 +225,7 @@ class AgenticRag(CitedAnswerStrategy):
         return Retrieve()
 
     async def _answer(self) -> CheckCitations:
-        system = ANSWER if self.can_search else NO_SOURCES
+        system = ANSWER if self.can_search else self._without_search
         messages = [*self.conversation(system), *self._skill_rounds, *self._findings()]
         self.answer_turn = await self.answer_now(messages)
         return CheckCitations()

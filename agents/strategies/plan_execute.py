@@ -1,7 +1,7 @@
 """Plan-and-execute: plan, execute each step, replan where needed, synthesise the results."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
@@ -14,7 +14,7 @@ from agents.llm.extractive.model import AnswerPart, answer_parts, is_command, qu
 from agents.llm.extractive.quotes import content_terms, surface_text
 from agents.run_context import RunContext
 from agents.strategies.shared.heuristics import split_question
-from agents.strategies.shared.prompts import CITE, delimited
+from agents.strategies.shared.prompts import ATTACHED, CITE, delimited
 from agents.strategies.shared.structured_output import InvalidStructuredOutput, ask_structured, read_object
 from agents.strategies.shared.subtask import SubtaskResult, run_subtask
 from agents.strategies.shared.tool_loop import CheckCitations, CitedAnswerStrategy
@@ -207,8 +207,9 @@ class PlanExecute(CitedAnswerStrategy):
     async def _carry_out(self, current: PlanStep) -> StepOutcome:
         plan_text = delimited("plan", json.dumps(self._plan_json(), ensure_ascii=False))
         images = self.context.vision.images
-        task = ModelMessage("user", f"{current.task}\n\n{plan_text}", images=images)
-        messages = [ModelMessage("system", EXECUTE), task]
+        task = ModelMessage("user", f"{current.task}\n\n{plan_text}{self.attached_text}", images=images)
+        system = f"{EXECUTE}\n{ATTACHED}" if self.has_attached else EXECUTE
+        messages = [ModelMessage("system", system), task]
         worked = await run_subtask(self, messages, voice="silent", lookup=current.task)
         outcome = _outcome(worked)
         self.emit_thought(outcome.result)
@@ -223,11 +224,14 @@ class PlanExecute(CitedAnswerStrategy):
             self.start_subtask(current.query)
             acted = await self.run_tool_calls(self.search_turn(current.query))
             self.show_evidence()
-            worked = SubtaskResult("", acted.messages, acted.ran, acted.failed)
+            messages = (*self.attached_result(), *acted.messages)
+            worked = SubtaskResult("", messages, acted.ran, acted.failed)
         else:
             past = self.past() if len(self._plan.steps) == 1 else []
-            task = [*past, ModelMessage("user", current.task)]
+            attached = self.attached_result()
+            task = [*past, ModelMessage("user", current.task), *attached]
             worked = await run_subtask(self, task, voice="silent", lookup=current.task)
+            worked = replace(worked, messages=(*attached, *worked.messages))
             self._only_answer = worked.text
         is_direct = not worked.passages or is_command(current.task)
         if is_direct and worked.failed == 0:

@@ -179,10 +179,11 @@ class Reflexion(CitedAnswerStrategy):
     async def _quote(self) -> str:
         """An attempt of the offline model: first its own searches, then those from reflection."""
         if not self._next_query:
-            messages = [*self.past(), ModelMessage("user", self.context.question)]
+            messages = [*self.past(), ModelMessage("user", self.context.question), *self.attached_result()]
             worked = await run_subtask(self, messages, voice="silent", lookup=self.standalone)
             # A command names its tool: it wants that call, not an answer.
-            self._is_looked_up = bool(worked.passages) and not is_command(self.context.question)
+            is_read = bool(worked.passages) or self.has_attached
+            self._is_looked_up = is_read and not is_command(self.context.question)
             self._queries += _queries_of(worked) if self._is_looked_up else []
             return worked.text
         self.start_subtask(self._next_query)

@@ -13,7 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.events import Interrupt
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from agents.run_request import InterruptAnswer
-from agents.runs import store
+from agents.runs.threads import find_thread
 from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
@@ -49,7 +49,7 @@ async def find_task(
     session: AsyncSession, principal: Principal, session_id: str, task_id: str
 ) -> tuple[AgentRun, AgentRun]:
     """The first and the newest run of a task."""
-    thread = await store.find_thread(session, principal, session_id)
+    thread = await find_thread(session, principal, session_id)
     if thread is None:
         raise SessionNotFound
     query = select(AgentRun).where(
@@ -110,7 +110,7 @@ async def list_sessions(session: AsyncSession, principal: Principal) -> list[str
 
 async def list_tasks(session: AsyncSession, principal: Principal, session_id: str) -> list[str]:
     """The ids of a session's tasks, oldest first."""
-    thread = await store.find_thread(session, principal, session_id)
+    thread = await find_thread(session, principal, session_id)
     if thread is None:
         raise SessionNotFound
     query = (

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from agents.agui.decoder import read_run_request
 from agents.agui.encoder import to_snake_case
 from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
-from api.agents.attachments import ATTACHMENT_ERRORS, LINK_ERRORS, OwnHosts
+from api.agents.attachments import ATTACHMENT_ERRORS, DOCUMENT_ERRORS, LINK_ERRORS, OwnHosts
 from api.dependencies import Agents, CurrentPrincipal, RequestedCursor, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, ResponseModel, Text
@@ -77,6 +77,7 @@ class Stopped(ResponseModel):
             InterruptsOpen,
             ShuttingDown,
             *ATTACHMENT_ERRORS,
+            *DOCUMENT_ERRORS,
             *LINK_ERRORS,
         ),
     },

@@ -9,12 +9,13 @@ from pydantic import JsonValue
 
 from agents.agui.decoder import read_run_request, read_thread_id
 from agents.async_runs.event_mapper import read_outcome
+from agents.attachments.documents import MOST_CHARACTERS
 from agents.attachments.image_sanitizer import MIME_TYPES
 from agents.events import WireEvent
 from agents.run_request import MOST_ATTACHMENTS
 from agents.runs.resume import RejectPolicy
 from agents.strategies import ROUTED, STRATEGIES
-from api.agents.attachments import ATTACHMENT_ERRORS, LINK_ERRORS, OwnHosts
+from api.agents.attachments import ATTACHMENT_ERRORS, DOCUMENT_ERRORS, LINK_ERRORS, OwnHosts
 from api.dependencies import Agents, CurrentPrincipal, CurrentSettings, requires
 from api.http.errors import error_responses
 from api.http.routing import Router
@@ -32,6 +33,7 @@ from core.errors.conflicts import (
 )
 from core.errors.requests import InterruptAnswerInvalid, InvalidRunInput, MalformedJson, UnknownAgentType
 from core.errors.server import ShuttingDown
+from ingestion.parsers import PARSERS
 
 router = Router(tags=["ag-ui"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -124,7 +126,7 @@ async def join_thread(
     return stream_run(agents.runs, place, _framing(media_type, body.get("protocolVersion")))
 
 
-_IMAGES = {"image": True, "audio": False, "video": False, "pdf": False, "file": False}
+_INPUT = {"image": True, "audio": False, "video": False, "pdf": True, "file": True}
 
 
 async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
@@ -145,7 +147,7 @@ async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
             "subagents": [{"name": name, "description": kind.purpose} for name, kind in ROUTED.items()],
         },
         "reasoning": {"supported": True, "streaming": True, "encrypted": False},
-        "multimodal": {"input": _IMAGES, "output": {"image": False, "audio": False}},
+        "multimodal": {"input": _INPUT, "output": {"image": False, "audio": False}},
         "execution": {
             "codeExecution": False,
             "maxExecutionTime": int(settings.run_timeout_seconds * 1000),
@@ -156,6 +158,8 @@ async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
             "agentTypes": sorted(STRATEGIES),
             "attachments": {
                 "imageTypes": list(MIME_TYPES),
+                "documentTypes": sorted(PARSERS),
+                "maxCharacters": MOST_CHARACTERS,
                 "sources": ["data", "url"],
                 "maxPerMessage": MOST_ATTACHMENTS,
                 "maxBytes": settings.max_attachment_bytes,
@@ -178,6 +182,7 @@ _RUN_ERRORS = error_responses(
     RunIdTaken,
     ShuttingDown,
     *ATTACHMENT_ERRORS,
+    *DOCUMENT_ERRORS,
     *LINK_ERRORS,
 )
 _JOIN_ERRORS = error_responses(MalformedJson, InvalidRunInput, SessionNotFound)

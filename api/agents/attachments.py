@@ -22,13 +22,17 @@ from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.errors.auth import InvalidLink, LinkExpired
 from core.errors.requests import (
+    ArchiveLimits,
     CorruptImage,
     EmptyFile,
     FileNotFetched,
     FileTooLarge,
+    FileTypeMismatch,
     ImageTooLarge,
     InvalidRequest,
     QuotaExceeded,
+    TextRecognitionMissing,
+    UnreadableFile,
     UnsupportedFileType,
     UrlNotAllowed,
 )
@@ -97,6 +101,8 @@ ATTACHMENT_ERRORS = (
     ObjectStoreUnavailable,
 )
 """What may be wrong with an image, whether it is uploaded or stands in a message."""
+DOCUMENT_ERRORS = (FileTypeMismatch, TextRecognitionMissing, UnreadableFile, ArchiveLimits)
+"""What may be wrong with a document in a message."""
 LINK_ERRORS = (UrlNotAllowed, FileNotFetched, InvalidLink, LinkExpired)
 """What may be wrong with the address of an image in a message."""
 

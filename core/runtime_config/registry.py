@@ -88,7 +88,7 @@ _LINES = (
     ConfigKey("max_sessions_per_user", "每用户最大会话数；0 表示不限。", 0, 1_000_000),
     ConfigKey("registration_enabled", "是否允许任何人注册账户。"),
     ConfigKey("max_upload_bytes", "单个上传文件的最大字节数。", 1, 10 * 2**30),
-    ConfigKey("max_attachment_bytes", "消息所附图片的最大字节数。", 1, 100 * 2**20),
+    ConfigKey("max_attachment_bytes", "消息所附图片或文件的最大字节数。", 1, 100 * 2**20),
     ConfigKey("max_import_bytes", "导入的知识库文件的最大字节数。", 1, 2**40),
     ConfigKey("user_quota_bytes", "单个用户可保留的文件总字节数；0 表示不限。", 0, 2**50),
     ConfigKey("search_top_k", "请求和知识库都未指定时，一次搜索返回的段落数。", 1, 100),

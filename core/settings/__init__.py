@@ -128,7 +128,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     )
     max_upload_bytes: int = Field(default=100 * 2**20, ge=1, description="Largest upload in bytes.")
     max_attachment_bytes: int = Field(
-        default=10 * 2**20, ge=1, description="Largest image attached to a message, in bytes."
+        default=10 * 2**20, ge=1, description="Largest image or document attached to a message, in bytes."
     )
     attachment_link_seconds: int = Field(
         default=86_400, ge=60, le=7 * 86_400, description="How long the link to an attached image works."

@@ -32,7 +32,6 @@ from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
 from kb_service.embeddings.catalog import DEFAULT, resolve, served_models
-from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName
 from kb_service.visibility import count_documents
 
@@ -349,7 +348,7 @@ async def get_for_update(
 
 async def get_shares(session: AsyncSession, principal: Principal, knowledge_base_id: str) -> list[ShareEntry]:
     """Whom a knowledge base is shared with; only for its owner."""
-    row = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
+    row = await get(session, principal, knowledge_base_id, Action.MANAGE)
     return await list_shares(session, row)
 
 

@@ -24,7 +24,7 @@ from agents.events import (
 )
 from agents.evidence import Evidence
 from agents.llm.base import ModelMessage, TokenUsage, ToolCall, ToolSpec, ToolsRefused
-from agents.llm.extractive.model import standalone_question
+from agents.llm.extractive.model import is_command, standalone_question
 from agents.run_context import RunContext
 from agents.run_request import ContextItem
 from agents.skills.run_skills import COMPLETE, LOAD, RunSkills
@@ -32,7 +32,7 @@ from agents.strategies.shared.base import NextT, Strategy
 from agents.strategies.shared.budget import Budget
 from agents.strategies.shared.citation_check import check_citations, unsupported_claims, without_marks
 from agents.strategies.shared.model_turn import ModelCaller, Turn, Voice
-from agents.strategies.shared.prompts import BUDGET_ENDED, delimited, question_with_context
+from agents.strategies.shared.prompts import ATTACHED, BUDGET_ENDED, delimited, question_with_context
 from agents.strategies.shared.tool_calls import (
     ToolCallRunner,
     ToolRound,
@@ -54,6 +54,9 @@ _REPEATED_CALL = (
     "above. Use it, call something else, or answer."
 )
 _RESULT_SHARE = 2
+# Quotation marks and line ends double in JSON: what was attached must not be cut by that.
+_ATTACHED_SHARE = 3
+_ATTACHED_CALL = "attached"
 # For endpoints that do not count: low for Chinese, high for English.
 _CHARACTERS_PER_TOKEN = 3
 
@@ -64,6 +67,8 @@ class ToolLoopStrategy(Strategy):
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
         self.evidence = Evidence()
+        # First, so that a replay numbers them in the same way.
+        self._attached = self.evidence.add(context.attached.passages, query="")
         self.tools = build_toolbox(ToolScope(context, self.evidence, context.limits.top_k))
         self._budget = Budget(context.limits, context.journal)
         self.model_caller = ModelCaller(self, self._budget)
@@ -133,8 +138,34 @@ class ToolLoopStrategy(Strategy):
 
     def conversation(self, system: str) -> list[ModelMessage]:
         question = question_with_context(self.context.question, self.caller_context)
-        message = ModelMessage("user", question, images=self.context.vision.images)
-        return [ModelMessage("system", system), *self.past(), message]
+        message = ModelMessage("user", f"{question}{self.attached_text}", images=self.context.vision.images)
+        if self.attached_text:
+            system = f"{system}\n{ATTACHED}"
+        return [ModelMessage("system", system), *self.past(), message, *self.attached_result()]
+
+    @property
+    def has_attached(self) -> bool:
+        """Whether the conversation brought documents along."""
+        return bool(self._attached)
+
+    @property
+    def attached_text(self) -> str:
+        """The attached documents as data behind the question; the offline model gets them as a result."""
+        if not self._attached or self.context.model.is_extractive:
+            return ""
+        return f"\n\n{delimited('attached_files', self._attached_passages())}"
+
+    def attached_result(self) -> list[ModelMessage]:
+        """The attached documents for the offline model, as the result of a search that was made already."""
+        is_quoted = self.context.model.is_extractive and not is_command(self.context.question)
+        if not self._attached or not is_quoted:
+            return []
+        call = search_call("", _ATTACHED_CALL)
+        result = ModelMessage("tool", self._attached_passages(), tool_call_id=call.id)
+        return [ModelMessage("assistant", tool_calls=(call,)), result]
+
+    def _attached_passages(self) -> str:
+        return self.evidence.text(self._attached, limit=_ATTACHED_SHARE * self.context.limits.evidence_characters)
 
     @property
     def caller_context(self) -> tuple[ContextItem, ...]:
@@ -318,7 +349,7 @@ class ToolLoopStrategy(Strategy):
         """Check the answer against its sources and end its message with the result."""
         if turn is None:
             return StopEvent()
-        about = (self.context.vision, self.budget)
+        about = (self.context.vision, self.context.attached, self.budget)
         notes = "\n\n".join(filter(None, (source.note(is_chinese=self.is_chinese) for source in about)))
         if notes:
             self.emit(TextDelta(turn.message_id, f"\n\n{notes}" if turn.text else notes))

@@ -139,7 +139,7 @@ def test_media_of_earlier_messages_does_not_matter():
     assert read_run_request(body(messages=[old, ASK])).messages[0] == UserMessage("m0", "a")
     assert refusal(body(messages=[old])) == {
         "field": "messages.0.content.1",
-        "error": "can't be read: send text or images",
+        "error": "can't be read: send text, images or documents",
     }
 
 
@@ -150,8 +150,8 @@ def test_images_of_the_question_are_read_with_their_places():
     (question,) = read_run_request(body(messages=[{**ASK, "content": content}])).messages
 
     assert question.media == (
-        MediaPart("messages.0.content.1", "image", "QQ==", "image/png"),
-        MediaPart("messages.0.content.2", "image", "Qg==", "image/png", "b.png"),
+        MediaPart("messages.0.content.1", "image", "QQ==", mime_type="image/png"),
+        MediaPart("messages.0.content.2", "image", "Qg==", mime_type="image/png", filename="b.png"),
     )
 
 

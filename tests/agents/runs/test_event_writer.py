@@ -12,7 +12,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.event_log import LogAddition, LogClosed
 from agents.journal import Effect
 from agents.models import AgentRun
-from agents.runs import driver, store
+from agents.runs import driver, journal_store, store
 from agents.runs.driver import EventWriter, Heartbeat, LogBatch, WriteResult
 from agents.runs.store import StartedRun
 from core.auth.principal import Principal
@@ -68,7 +68,7 @@ async def test_runs_that_wait_are_written_in_one_transaction(database: Database,
         row, _, _ = await rows_of(database, run.key)
         assert (row.last_seq, row.own_events, outcome.stored) == (size, size, 1)
         async with database.reading() as session:
-            assert await store.read_journal(session, run.task_id) == [EFFECT]
+            assert await journal_store.read(session, run.task_id) == [EFFECT]
 
 
 async def test_lost_lease_keeps_no_other_run_from_writing(database: Database, principal: Principal):
@@ -80,7 +80,7 @@ async def test_lost_lease_keeps_no_other_run_from_writing(database: Database, pr
     assert [type(outcome) for outcome in outcomes] == [WriteResult, LogClosed, WriteResult]
     assert [len(await logged_events(database, run.key)) for run in (own[0], lost, own[1])] == [1, 0, 1]
     async with database.reading() as session:
-        assert await store.read_journal(session, lost.task_id) == []
+        assert await journal_store.read(session, lost.task_id) == []
 
 
 async def test_run_that_can_not_be_written_fails_alone(database: Database, principal: Principal):

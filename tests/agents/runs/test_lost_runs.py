@@ -38,7 +38,7 @@ from agents.journal import Effect
 from agents.llm.extractive.model import ExtractiveModel
 from agents.llm_registry.models import ModelUsage
 from agents.models import AgentRun, LoggedEvent, RunStatus
-from agents.runs import finish, store
+from agents.runs import finish, journal_store, store
 from agents.runs.recovery import MOST_TAKEOVERS
 from agents.runs.store import StartedRun
 from agents.sessions import service as sessions
@@ -194,7 +194,7 @@ async def test_lost_run_counts_what_its_turns_spent(database: Database, principa
         row = await unit.session.get_one(AgentRun, lost.key)
         row.model_id, row.model = "configured", "gpt"
         unit.session.add(row)
-        await store.write_journal(unit.session, lost.task_id, turns, stored=0)
+        await journal_store.write(unit.session, lost.task_id, turns, stored=0)
         assert not is_stopped or await store.request_stop(unit, lost.key)
     await service_of(database, ExtractiveModel()).recover_lost()
 
@@ -309,7 +309,7 @@ async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(database: Dat
         run = await session.get_one(AgentRun, key)
         run.lease_owner = "another"
         session.add(run)
-        await store.write_journal(session, run.task_id, [turn], stored=1)
+        await journal_store.write(session, run.task_id, [turn], stored=1)
     before, driver = await logged_events(database, key), runs._drivers[key]
     with pytest.raises(LogClosed):
         await driver._store(before[-1:], EventBatch([Finished(RunUsage())], [turn], 1))

@@ -154,7 +154,10 @@ def test_capabilities_tell_what_a_client_may_use(user: Api):
     assert answer["humanInTheLoop"]["interrupts"] is True
     assert answer["transport"]["resumable"] is True
     assert {one["name"] for one in answer["multiAgent"]["subagents"]} >= {"react", "agentic_rag"}
-    assert (answer["multimodal"]["input"]["image"], answer["multimodal"]["input"]["audio"]) == (True, False)
+    taken_in = {kind for kind, is_taken in answer["multimodal"]["input"].items() if is_taken}
+    assert taken_in == {"image", "pdf", "file"}
+    assert {"text/markdown", "application/pdf"} <= set(answer["custom"]["attachments"]["documentTypes"])
+    assert answer["custom"]["attachments"]["sources"] == ["data", "url"]
     assert answer["custom"]["attachments"]["imageTypes"] == ["image/png", "image/jpeg", "image/webp", "image/gif"]
 
 
