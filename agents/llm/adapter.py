@@ -116,7 +116,7 @@ class HttpChatModel(ABC):
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         call = self._call(messages, tools)
-        return stream_turn(self._client, self.endpoint, call, self._reader(tools))
+        return stream_turn(self._client, self.endpoint, call, self._reader(tools or _called_tools(messages)))
 
     def _address(self, path: str) -> str:
         # Users often configure the full path.
@@ -128,7 +128,13 @@ class HttpChatModel(ABC):
 
     @abstractmethod
     def _reader(self, tools: Sequence[ToolSpec]) -> PayloadReader:
-        """A reader for one turn that offers these tools."""
+        """A reader for one turn, in which the model may call these tools."""
+
+
+def _called_tools(messages: Sequence[ModelMessage]) -> Sequence[ToolSpec]:
+    """The tools of earlier calls, which a model may call by habit when it is offered none."""
+    names = dict.fromkeys(call.name for message in messages for call in message.tool_calls)
+    return [ToolSpec(name, "") for name in names]
 
 
 def all_images(messages: Sequence[ModelMessage]) -> tuple[ModelImage, ...]:

@@ -28,6 +28,7 @@ from agents.llm.think_tags import ThinkTagParser, ThoughtHabit
 from agents.llm.tool_arguments import replayable_arguments
 from agents.llm.tool_call_accumulator import ToolCallAccumulator
 from agents.llm.transport import ModelRequest, PayloadReader, stream_error
+from agents.llm.written_calls import WrittenCallParser
 from agents.tool_names import portable_name
 from core.errors.server import ModelFailed
 from core.json_access import as_count, as_list, as_object, as_text
@@ -144,14 +145,17 @@ class OpenAIReader(PayloadReader):
         super().__init__()
         self._calls = ToolCallAccumulator(tool.name for tool in tools)
         self._details = ReasoningAccumulator()
+        self._written = WrittenCallParser(tools) if tools else None
+        self._has_native_calls = False
         self._tags = ThinkTagParser(habit) if traits.think_tags else None
         self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
 
     def close(self) -> list[ModelEvent]:
-        calls = self._note_calls(self._calls.close())
+        calls = self._note_native(self._calls.close())
         is_cut = self.finish_reason == "length"
         text = self._tags.close(is_cut=is_cut, has_calls=self.has_calls) if self._tags else []
-        return [*text, *calls, *self._details.close()]
+        written = [*self._read_text(text), *self._note_written(self._written.close() if self._written else [])]
+        return [*written, *calls, *self._details.close()]
 
     def _read(self, payload: str) -> Iterable[ModelEvent]:
         if payload.strip() == "[DONE]":
@@ -184,15 +188,31 @@ class OpenAIReader(PayloadReader):
         for detail in as_list(delta.get("reasoning_details")):
             self._details.add(detail)
         if text := _content(delta.get("content")):
-            yield from self._tags.feed(text) if self._tags else [ModelText(text)]
+            yield from self._read_text(self._tags.feed(text) if self._tags else [ModelText(text)])
         for call in _call_deltas(delta):
             yield from self._end_thought()
-            yield from self._note_calls(self._calls.add(call))
+            yield from self._note_native(self._calls.add(call))
 
     def _end_thought(self) -> Iterable[ModelEvent]:
-        return self._tags.end_thought() if self._tags else []
+        return self._read_text(self._tags.end_thought() if self._tags else [])
 
-    def _note_calls(self, calls: list[ModelToolCall]) -> list[ModelToolCall]:
+    def _read_text(self, pieces: Iterable[ModelText | ModelThought]) -> Iterable[ModelEvent]:
+        for piece in pieces:
+            if self._written is not None and isinstance(piece, ModelText):
+                yield from self._note_written(self._written.feed(piece.delta))
+            else:
+                yield piece
+
+    def _note_written(self, events: list[ModelText | ModelToolCall]) -> Iterable[ModelEvent]:
+        """The text; calls in it count where the endpoint passed on none of its own."""
+        calls = [event for event in events if isinstance(event, ModelToolCall)]
+        if calls and self._has_native_calls:
+            return [event for event in events if event not in calls]
+        self.has_calls = self.has_calls or bool(calls)
+        return events
+
+    def _note_native(self, calls: list[ModelToolCall]) -> list[ModelToolCall]:
+        self._has_native_calls = self._has_native_calls or bool(calls)
         self.has_calls = self.has_calls or bool(calls)
         return calls
 

@@ -10,42 +10,13 @@ from pydantic import JsonValue
 
 from agents.llm.base import ModelToolCall
 from agents.llm.delta_text import whole_escapes
+from agents.llm.json_nesting import JsonNesting
 from core.json_access import as_object, as_text, parse
 
 _NO_ARGUMENTS = "{}"
 _UNNAMED = "unnamed"
-_MARKS = re.compile(r'["\\{}\[\]]')
 _NUMBER = re.compile(r":\d+$")
 _SEPARATOR = re.compile(r"[.:/]+")
-
-
-class _Nesting:
-    """Incremental JSON nesting: parsing the whole text at every piece takes quadratic time."""
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._in_string = False
-        self._length = 0
-        # Position of the character that a backslash escapes.
-        self._escaped = -1
-
-    @property
-    def is_open(self) -> bool:
-        return self._in_string or self._depth > 0
-
-    def feed(self, text: str) -> None:
-        for match in _MARKS.finditer(text):
-            mark, place = match.group(), self._length + match.start()
-            if place == self._escaped:
-                continue
-            if self._in_string:
-                self._in_string = mark != '"'
-                self._escaped = place + 1 if mark == "\\" else -1
-            elif mark == '"':
-                self._in_string = True
-            else:
-                self._depth += (mark in "{[") - (mark in "}]")
-        self._length += len(text)
 
 
 class OfferedNames:
@@ -158,7 +129,7 @@ class _OpenCall:
     buffered: str = ""
     is_announced: bool = False
     tool: str = ""
-    nesting: _Nesting = field(default_factory=_Nesting)
+    nesting: JsonNesting = field(default_factory=JsonNesting)
 
     @property
     def arguments(self) -> str:
@@ -198,7 +169,7 @@ class _OpenCall:
     def add(self, arguments: str) -> list[ModelToolCall]:
         if arguments and not self.repeats(arguments):
             if self.buffered == _NO_ARGUMENTS:
-                self.buffered, self.nesting = "", _Nesting()
+                self.buffered, self.nesting = "", JsonNesting()
             self.buffered += arguments
             self.nesting.feed(arguments)
         if not self.is_announced and not self._has_whole_name():

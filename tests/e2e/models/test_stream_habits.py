@@ -4,7 +4,7 @@ import pytest
 
 from tests.fixtures.http.client import Api, unique
 from tests.fixtures.llm.model_server import ModelServer
-from tests.fixtures.llm.stream_cases import CALL_CASES, THOUGHT_CASES, StreamCase
+from tests.fixtures.llm.stream_cases import CALL_CASES, THOUGHT_CASES, WRITTEN_CASES, StreamCase
 from tests.fixtures.product.server import Server
 from tests.fixtures.runs.agent_runs import GUIDE, text_of, verified_run
 
@@ -49,3 +49,23 @@ def test_thoughts_in_the_text_are_reasoning(llm_product: Server, scripted_llm: M
 
     thoughts = "".join(e["delta"] for e in events if e["type"] == "REASONING_MESSAGE_CONTENT")
     assert (thoughts, text_of(events)) == (case.thoughts, case.text)
+
+
+WRITTEN = ("written-json", "written-fenced-json", "written-function")
+ORDINARY = ("json-answer", "call-as-example")
+
+
+@pytest.mark.parametrize("case", [c for c in WRITTEN_CASES if c.name in WRITTEN], ids=lambda case: case.name)
+def test_call_in_the_text_runs_and_is_not_shown(user: Api, props: dict, case: StreamCase):
+    events = verified_run(user, f"Which port? #{case.name}", **props)
+
+    assert [e["toolCallName"] for e in events if e["type"] == "TOOL_CALL_START"] == ["search_knowledge_base"]
+    assert text_of(events) == f"{case.text}The port is 8000 [1]."
+
+
+@pytest.mark.parametrize("case", [c for c in WRITTEN_CASES if c.name in ORDINARY], ids=lambda case: case.name)
+def test_answer_that_is_no_call_is_shown_whole(user: Api, props: dict, case: StreamCase):
+    events = verified_run(user, f"Which port? #{case.name}", **props)
+
+    assert not [e for e in events if e["type"] == "TOOL_CALL_START"]
+    assert text_of(events) == case.text
