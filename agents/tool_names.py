@@ -1,7 +1,8 @@
-"""Names of tools in the alphabet that every language model endpoint takes."""
+"""Tools by name: names in the alphabet that every language model endpoint takes, and tools that are left out."""
 
 import hashlib
 import re
+from dataclasses import dataclass
 
 LONGEST_NAME = 64
 """Characters that all endpoints accept: letters, digits, ``_`` and ``-``."""
@@ -20,3 +21,12 @@ def marked_name(cleaned: str, name: str, longest: int) -> str:
     digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_DIGEST]
     start = cleaned[: longest - _DIGEST - 1].rstrip("_")
     return f"{start}_{digest}" if start else digest
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutTool:
+    """A tool that its owner lists and agents don't get, with the reason; a nameless one is ``#3`` by its place."""
+
+    name: str
+    reason: str
+    reason_zh: str

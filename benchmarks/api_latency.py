@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from benchmarks.generated import paragraphs, questions
-from benchmarks.product import Product, Session, Upload, logged_in, running_product
+from benchmarks.product import Product, SampleDocument, Session, logged_in, running_product
 from benchmarks.table import Row, percentile, show
 
 _SECONDS = 20
@@ -29,11 +29,11 @@ _PARAGRAPHS = 10
 _START_SECONDS = 3
 
 
-def _documents(count: int, *, seed: int) -> Iterator[Upload]:
+def _documents(count: int, *, seed: int) -> Iterator[SampleDocument]:
     texts = paragraphs(count * _PARAGRAPHS, seed=seed)
     for number in range(count):
         page = texts[number * _PARAGRAPHS : (number + 1) * _PARAGRAPHS]
-        yield Upload(f"{seed}-{number}.txt", "\n\n".join(page).encode())
+        yield SampleDocument(f"{seed}-{number}.txt", "\n\n".join(page).encode())
 
 
 class _Load:

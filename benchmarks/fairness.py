@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from benchmarks.generated import paragraphs
-from benchmarks.product import Product, Session, Upload, logged_in, running_product
+from benchmarks.product import Product, SampleDocument, Session, logged_in, running_product
 from benchmarks.table import Row, show
 
 _QUEUED = 500
@@ -25,14 +25,14 @@ _PASSWORD = "benchmark-Person-1"
 _seeds = itertools.count(10)
 
 
-def _documents(count: int, passages: int) -> list[Upload]:
+def _documents(count: int, passages: int) -> list[SampleDocument]:
     seed = next(_seeds)
     texts = paragraphs(count * passages, seed=seed)
     parts = [texts[n * passages : (n + 1) * passages] for n in range(count)]
-    return [Upload(f"{seed}-{n}.txt", "\n\n".join(part).encode()) for n, part in enumerate(parts)]
+    return [SampleDocument(f"{seed}-{n}.txt", "\n\n".join(part).encode()) for n, part in enumerate(parts)]
 
 
-async def _until_searchable(session: Session, kb_id: str, upload: Upload) -> float:
+async def _until_searchable(session: Session, kb_id: str, upload: SampleDocument) -> float:
     started = time.perf_counter()
     (document_id,) = (await session.upload(kb_id, [upload])).values()
     path = f"/api/v1/knowledge-bases/{kb_id}/documents/{document_id}"
@@ -42,7 +42,7 @@ async def _until_searchable(session: Session, kb_id: str, upload: Upload) -> flo
 
 
 async def _behind(
-    many: Session, single: Session, kb_id: str, queue: Sequence[Upload], ones: Sequence[Upload]
+    many: Session, single: Session, kb_id: str, queue: Sequence[SampleDocument], ones: Sequence[SampleDocument]
 ) -> list[float]:
     """Seconds of each of the single documents that ended while others still waited."""
     theirs = await many.create(f"of somebody else {time.time_ns()}")

@@ -22,7 +22,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from benchmarks import baseline
 from benchmarks.alone import Alone
 from benchmarks.generated import paragraphs
-from benchmarks.product import Product, Upload, logged_in, running_product
+from benchmarks.product import Product, SampleDocument, logged_in, running_product
 from benchmarks.table import Row, seconds, show
 
 # Documents and paragraphs (of about 150 tokens) in each: so many that the first document's way
@@ -45,7 +45,7 @@ async def _ingest(product: Product, texts: Sequence[str]) -> float:
     async with logged_in(product) as session:
         sizes = {"chunk_size": _CHUNK_TOKENS, "chunk_overlap": 0}
         kb_id = await session.create(f"bench {time.time_ns()}", **sizes)
-        uploads = [Upload(f"{n}.txt", text.encode()) for n, text in enumerate(texts)]
+        uploads = [SampleDocument(f"{n}.txt", text.encode()) for n, text in enumerate(texts)]
         done = await session.ingest(kb_id, uploads, together=True)
         if done.failures:
             raise SystemExit(f"documents failed: {done.failures}")

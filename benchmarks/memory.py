@@ -14,7 +14,7 @@ import time
 import psutil
 
 from benchmarks.generated import paragraphs
-from benchmarks.product import Product, Upload, logged_in, part_of, running_product
+from benchmarks.product import Product, SampleDocument, logged_in, part_of, running_product
 from benchmarks.table import Row
 
 _IDLE_SECONDS = 20
@@ -54,7 +54,7 @@ async def _grow(product: Product, documents: int) -> None:
         kb_id = await session.create("grows")
         for start in range(0, documents, _PART):
             part = enumerate(texts[start : start + _PART], start=start)
-            uploads = [Upload(f"{number}.txt", text.encode()) for number, text in part]
+            uploads = [SampleDocument(f"{number}.txt", text.encode()) for number, text in part]
             done = await session.ingest(kb_id, uploads)
             if done.failures:
                 raise SystemExit(f"documents failed: {done.failures}")

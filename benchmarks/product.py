@@ -147,7 +147,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
 
 
 @dataclass(frozen=True)
-class Upload:
+class SampleDocument:
     """A document to upload."""
 
     name: str
@@ -159,7 +159,7 @@ class Upload:
         return len(self.content)
 
 
-class Passage(BaseModel):
+class SearchHit(BaseModel):
     """A found passage; ``document_name`` is the uploaded file's."""
 
     document_id: str
@@ -171,7 +171,7 @@ class Passage(BaseModel):
 class Found(BaseModel):
     """A search's answer; ``took_ms`` is the server's own measure."""
 
-    results: list[Passage]
+    results: list[SearchHit]
     took_ms: float
 
 
@@ -209,7 +209,7 @@ class Session:
         path = f"/api/v1/knowledge-bases/{kb_id}/search"
         return Found.model_validate(await self.call("POST", path, body))
 
-    async def upload(self, kb_id: str, uploads: Iterable[Upload]) -> dict[str, str]:
+    async def upload(self, kb_id: str, uploads: Iterable[SampleDocument]) -> dict[str, str]:
         """Upload documents, a few at a time; their ids by name."""
         queue, documents = iter(uploads), dict[str, str]()
         async with asyncio.TaskGroup() as group:
@@ -217,7 +217,7 @@ class Session:
                 group.create_task(self._upload_each(kb_id, queue, documents))
         return documents
 
-    async def upload_together(self, kb_id: str, uploads: Sequence[Upload]) -> dict[str, str]:
+    async def upload_together(self, kb_id: str, uploads: Sequence[SampleDocument]) -> dict[str, str]:
         """Upload documents as ``agentex ingest`` does, small ones together; their ids by name."""
         queue, documents = grouped(uploads, UPLOADS_AT_ONCE), dict[str, str]()
         async with asyncio.TaskGroup() as group:
@@ -225,7 +225,9 @@ class Session:
                 group.create_task(self._upload_groups(kb_id, queue, documents))
         return documents
 
-    async def _upload_groups(self, kb_id: str, queue: Iterator[list[Upload]], documents: dict[str, str]) -> None:
+    async def _upload_groups(
+        self, kb_id: str, queue: Iterator[list[SampleDocument]], documents: dict[str, str]
+    ) -> None:
         path = f"/api/v1/knowledge-bases/{kb_id}/documents/batch"
         for few in queue:
             files = [("file", (one.name, one.content)) for one in few]
@@ -234,7 +236,7 @@ class Session:
             items = answer.json()["data"]["items"]
             documents |= {one.name: i["document"]["id"] for one, i in zip(few, items, strict=True)}
 
-    async def ingest(self, kb_id: str, uploads: Sequence[Upload], *, together: bool = False) -> Ingested:
+    async def ingest(self, kb_id: str, uploads: Sequence[SampleDocument], *, together: bool = False) -> Ingested:
         """Upload documents, one by one or small ones together, and wait until none is under way."""
         started = time.perf_counter()
         upload = self.upload_together if together else self.upload
@@ -282,7 +284,7 @@ class Session:
         """Delete what a path names."""
         (await self._http.delete(path)).raise_for_status()
 
-    async def _upload_each(self, kb_id: str, queue: Iterator[Upload], documents: dict[str, str]) -> None:
+    async def _upload_each(self, kb_id: str, queue: Iterator[SampleDocument], documents: dict[str, str]) -> None:
         for upload in queue:
             answer = await self._http.post(
                 f"/api/v1/knowledge-bases/{kb_id}/documents",

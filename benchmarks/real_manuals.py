@@ -28,7 +28,7 @@ _SAMPLE_SECONDS = 0.5
 _REPEATS = 10
 
 
-class Question(BaseModel):
+class ManualQuestion(BaseModel):
     """A question and where its answer stands; ``section`` has beginnings of headings."""
 
     question: str
@@ -42,10 +42,10 @@ class Manual(BaseModel):
     name: str
     package: str
     paths: list[str]
-    questions: list[Question]
+    questions: list[ManualQuestion]
 
 
-class Place(BaseModel):
+class ManualPassage(BaseModel):
     """Where a passage or a citation stands."""
 
     document_name: str
@@ -54,13 +54,13 @@ class Place(BaseModel):
 
 
 @dataclass(frozen=True)
-class Answer:
+class ManualAnswer:
     """What came for one question; places of the passages and of the citations."""
 
-    question: Question
+    question: ManualQuestion
     text: str
-    cited: Sequence[Place]
-    found: Sequence[Place]
+    cited: Sequence[ManualPassage]
+    found: Sequence[ManualPassage]
     search_ms: float
     chat_seconds: float
 
@@ -75,7 +75,7 @@ class Answer:
         return _has_right(self.question, self.cited)
 
 
-def _has_right(question: Question, places: Iterable[Place]) -> bool:
+def _has_right(question: ManualQuestion, places: Iterable[ManualPassage]) -> bool:
     starts = tuple(question.section.split())
     return any(
         place.document_name.rpartition(" › ")[2] in question.pages
@@ -148,7 +148,7 @@ def ingest(product: Product, terminal: Terminal, manual: Manual) -> None:
     print(f"disk       {product.disk() / 2**20:.0f} MiB in the data folder")
 
 
-def ask(terminal: Terminal, manual: Manual, question: Question) -> Answer:
+def ask(terminal: Terminal, manual: Manual, question: ManualQuestion) -> ManualAnswer:
     """Search for a question, then ask it."""
     found = json.loads(terminal.run("search", question.question, "--kb", manual.name, "--json"))
     started = time.perf_counter()
@@ -157,11 +157,11 @@ def ask(terminal: Terminal, manual: Manual, question: Question) -> Answer:
     events = [json.loads(line) for line in lines]
     text = "".join(e["delta"] for e in events if e["type"] == "TEXT_MESSAGE_CONTENT")
     finished = next(e for e in events if e["type"] == "RUN_FINISHED")
-    return Answer(
+    return ManualAnswer(
         question=question,
         text=text,
-        cited=[Place.model_validate(one) for one in finished["result"]["citations"]],
-        found=[Place.model_validate(one) for one in found["results"]],
+        cited=[ManualPassage.model_validate(one) for one in finished["result"]["citations"]],
+        found=[ManualPassage.model_validate(one) for one in found["results"]],
         search_ms=found["took_ms"],
         chat_seconds=seconds,
     )
@@ -179,7 +179,7 @@ async def time_searches(product: Product, manual: Manual) -> list[float]:
         ]
 
 
-def show(answer: Answer) -> None:
+def show(answer: ManualAnswer) -> None:
     """Print a question, its answer and the sources."""
     marks = f"found {_yes(answer.is_found)}, cited {_yes(answer.is_cited)}"
     print(f"\n### {answer.question.question}\n[{marks}; search {answer.search_ms:.0f} ms,", end=" ")

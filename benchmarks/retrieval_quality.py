@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.product import Product, Session, Upload, logged_in, running_product
+from benchmarks.product import Product, SampleDocument, Session, logged_in, running_product
 from benchmarks.table import percentile
 from kb_service.evaluation.metrics import CUT_OFF, Quality, mean, quality
 from kb_service.knowledge_bases.service import DEFAULT_CHUNK_SIZE, DEFAULT_SPLITTER
@@ -29,11 +29,11 @@ def read_lines(path: Path) -> list[dict[str, object]]:
         return [json.loads(line) for line in lines if line.strip()]
 
 
-def as_documents(paragraphs: Iterable[Mapping[str, object]]) -> Iterator[Upload]:
+def as_documents(paragraphs: Iterable[Mapping[str, object]]) -> Iterator[SampleDocument]:
     """One Markdown document per paragraph."""
     for paragraph in paragraphs:
         text = f"# {paragraph['title']}\n\n{paragraph['text']}\n"
-        yield Upload(f"{paragraph['id']}.md", text.encode())
+        yield SampleDocument(f"{paragraph['id']}.md", text.encode())
 
 
 def measure(rankings: Sequence[tuple[Sequence[str], set[str]]]) -> Quality:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.product import Product, Upload, logged_in, running_product
+from benchmarks.product import Product, SampleDocument, logged_in, running_product
 from benchmarks.retrieval_quality import TOP_K, read_lines
 from kb_service.evaluation.metrics import mean, quality
 from kb_service.text.token_counter import token_counter
@@ -32,14 +32,14 @@ _AROUND = 30
 Line = Mapping[str, object]
 
 
-def as_articles(paragraphs: Iterable[Line]) -> Iterator[Upload]:
+def as_articles(paragraphs: Iterable[Line]) -> Iterator[SampleDocument]:
     """One Markdown document per title."""
     texts: dict[str, list[str]] = {}
     for paragraph in paragraphs:
         texts.setdefault(str(paragraph["title"]), []).append(str(paragraph["text"]))
     for number, (title, parts) in enumerate(texts.items()):
         content = "\n\n".join([f"# {title}", *parts])
-        yield Upload(f"article {number}.md", content.encode())
+        yield SampleDocument(f"article {number}.md", content.encode())
 
 
 def evidence(paragraphs: Iterable[Line], queries: Sequence[Line]) -> list[str]:

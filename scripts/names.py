@@ -7,12 +7,13 @@ import ast
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _PRODUCT = ("core", "kb_service", "skills", "ingestion", "agents", "api", "cli")
 # Tests and benchmarks of before the rule still hold such names; new ones should not.
 _FOLDERS = (*_PRODUCT, "scripts")
+_CLASS_FOLDERS = (*_PRODUCT, "benchmarks")
 
 BANNED = frozenset(
     [
@@ -60,13 +61,13 @@ SHARED_CLASSES = {
 def find_names(root: Path) -> Iterator[str]:
     """Every banned name, as ``path:line: what``."""
     classes: defaultdict[str, list[str]] = defaultdict(list)
-    for path in _files(root):
+    for path in _files(root, (*_FOLDERS, "benchmarks")):
         relative_path = path.relative_to(root)
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for line, name in _bound_names(tree):
+        for line, name in _bound_names(tree) if relative_path.parts[0] in _FOLDERS else ():
             if name.strip("_") in BANNED:
                 yield f"{relative_path}:{line}: {name} says nothing; take the noun of what it holds"
-        if relative_path.parts[0] in _PRODUCT:
+        if relative_path.parts[0] in _CLASS_FOLDERS:
             for node in tree.body:
                 if isinstance(node, ast.ClassDef):
                     classes[node.name].append(f"{relative_path}:{node.lineno}")
@@ -80,18 +81,17 @@ def find_names(root: Path) -> Iterator[str]:
 def find_unused_permissions(root: Path) -> Iterator[str]:
     """Names of ``SHARED_CLASSES`` that are no longer in several modules."""
     counts: defaultdict[str, int] = defaultdict(int)
-    for path in _files(root):
-        if path.relative_to(root).parts[0] in _PRODUCT:
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef):
-                    counts[node.name] += 1
+    for path in _files(root, _PRODUCT):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                counts[node.name] += 1
     for name in SHARED_CLASSES:
         if counts[name] < 2:
             yield f"scripts/names.py: {name} stands in one module only; remove it from SHARED_CLASSES"
 
 
-def _files(root: Path) -> Iterator[Path]:
-    for folder in _FOLDERS:
+def _files(root: Path, folders: Iterable[str]) -> Iterator[Path]:
+    for folder in folders:
         for path in sorted((root / folder).rglob("*.py")):
             if "node_modules" not in path.parts and not path.name.endswith("_pb2.py"):
                 yield path

@@ -12,7 +12,7 @@ from mcp_types.methods import parse_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import JsonValue, ValidationError
 
-from agents.mcp.tools import LeftOutTool
+from agents.tool_names import LeftOutTool
 from core.json_access import as_object, as_text
 
 _TOOL_FIELDS = ("name", "title", "description", "inputSchema", "annotations")

@@ -4,7 +4,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from agents.mcp.tools import LeftOutTool
+from agents.tool_names import LeftOutTool
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
 from core.errors.server import McpResultTooLarge, McpUnavailable

@@ -16,9 +16,10 @@ from pydantic import JsonValue, ValidationError
 from agents.mcp.config import McpLimits, McpTarget, McpType
 from agents.mcp.dispatcher import TolerantDispatcher
 from agents.mcp.errors import FaultNote, McpFault, McpRefusal, McpSessionLost, collect_faults, current_note, mcp_error
-from agents.mcp.tools import LeftOutTool, ToolListing, usable_tools
+from agents.mcp.tools import ToolListing, usable_tools
 from agents.mcp.transports.http import http_streams
 from agents.mcp.transports.websocket import websocket_streams
+from agents.tool_names import LeftOutTool
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from agents.mcp.config import McpLimits
-from agents.tool_names import LONGEST_NAME, marked_name, portable_name
+from agents.tool_names import LONGEST_NAME, LeftOutTool, marked_name, portable_name
 from core.json_access import as_list, as_object, as_text
 
 if TYPE_CHECKING:
@@ -34,15 +34,6 @@ class McpTool:
 _FIELDS = tuple(field.name for field in fields(McpTool))
 MOST_LEFT_OUT = 50
 """How many left-out tools of one server are named."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOutTool:
-    """A tool that a server lists and agents don't get; a nameless one is called by its place in the list (``#3``)."""
-
-    name: str
-    reason: str
-    reason_zh: str
 
 
 @dataclass(frozen=True, slots=True)

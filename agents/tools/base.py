@@ -16,8 +16,8 @@ from agents.llm.providers import WireProtocol
 from agents.llm.tool_schemas import SchemaFault, normal_schema
 from agents.run_context import RunContext, ToolRules
 from agents.skills.run_skills import ALWAYS_ALLOWED, RunSkills
+from agents.tool_names import LeftOutTool
 from agents.tools.json_schema import schema_fault
-from agents.tools.left_out import MOST_TOOLS, UnofferedTool, shadowed, too_many, unusable
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
 from core.json_access import parse
@@ -28,6 +28,14 @@ ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel)
 ResultT = TypeVar("ResultT")
 LONGEST_OUTPUT = 20_000
 """Characters of a result that a model is given, where a tool does not say otherwise."""
+
+# More in one request are refused by OpenAI's endpoint as a whole.
+_MOST_OFFERED = 128
+_SHADOWED = ("another tool of the run has this name: give it another one", "本次运行中已有同名工具：请换一个名称")
+_TOO_MANY = (
+    f"a run offers at most {_MOST_OFFERED} tools: bring fewer, or name the connections that the run shall use",
+    f"一次运行最多提供 {_MOST_OFFERED} 个工具：请减少工具，或指定本次运行使用的连接",
+)
 
 _call_id: ContextVar[str] = ContextVar("call_id", default="")
 
@@ -173,14 +181,14 @@ class Toolbox:
         protocol: WireProtocol = "openai",
     ) -> None:
         rules, self._skills = rules or ToolRules(), skills
-        self.left_out: list[UnofferedTool] = []
+        self.left_out: list[LeftOutTool] = []
         by_name: dict[str, Tool] = {}
         for tool in tools:
             # A caller's tool never takes the place of one of ours, switched off or not.
             if tool.side == "server":
                 tool = replace(tool, approval=rules.policies.get(tool.name, tool.approval))
             if by_name.setdefault(tool.name, tool) is not tool:
-                self.left_out.append(shadowed(tool.label))
+                self.left_out.append(LeftOutTool(tool.label, *_SHADOWED))
         enabled = [tool for tool in by_name.values() if tool.approval != "never"]
         self._off = rules.forbidden | (by_name.keys() - {tool.name for tool in enabled})
         self._specs = self._described(enabled, protocol)
@@ -193,13 +201,13 @@ class Toolbox:
         for tool in tools:
             schema = normal_schema(tool.parameters, protocol)
             if isinstance(schema, SchemaFault):
-                self.left_out.append(unusable(tool.label, schema))
+                self.left_out.append(LeftOutTool(tool.label, schema.en, schema.zh))
             else:
                 specs[tool.name] = ToolSpec(tool.name, tool.description, schema, tool.own_name, tool.is_foreign)
         # A frontend's tools are there for this very request, those of MCP servers for any.
         ranked = sorted((tool for tool in tools if tool.name in specs), key=_rank)
-        for tool in ranked[MOST_TOOLS:]:
-            self.left_out.append(too_many(tool.label))
+        for tool in ranked[_MOST_OFFERED:]:
+            self.left_out.append(LeftOutTool(tool.label, *_TOO_MANY))
             del specs[tool.name]
         return specs
 

@@ -1,7 +1,7 @@
 """Base of strategies with tools: turns within a budget, calls, evidence, the checked answer."""
 
 from collections.abc import Awaitable, Callable, Container, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from pydantic import JsonValue
 from workflows import step
@@ -129,7 +129,7 @@ class ToolLoopStrategy(Strategy):
 
     def opening_progress(self) -> dict[str, JsonValue]:
         """The tools that the model is not offered, each with the reason."""
-        items: list[JsonValue] = [tool.to_json() for tool in self.tools.left_out]
+        items: list[JsonValue] = [asdict(tool) for tool in self.tools.left_out]
         return {"tools_left_out": items} if items else {}
 
     def add_usage(self, usage: TokenUsage) -> None:

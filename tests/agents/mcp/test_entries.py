@@ -13,8 +13,9 @@ from mcp_types.methods import parse_server_result
 from agents.mcp.config import McpLimits
 from agents.mcp.entries import read_entries, read_result
 from agents.mcp.results import read_call_result
-from agents.mcp.tools import MOST_LEFT_OUT, LeftOutTool, ToolListing, left_out_to_json, usable_tools
+from agents.mcp.tools import MOST_LEFT_OUT, ToolListing, left_out_to_json, usable_tools
 from agents.mcp.transports.http import _slash_target
+from agents.tool_names import LeftOutTool
 from tests.agents.mcp.test_connections import tools
 from tests.fixtures.servers.raw_mcp_server import GOOD, LINK, RESULTS
 
