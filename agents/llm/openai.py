@@ -143,7 +143,7 @@ class OpenAIReader(PayloadReader):
 
     def __init__(self, traits: Traits, tools: Sequence[ToolSpec] = (), habit: ThoughtHabit | None = None) -> None:
         super().__init__()
-        self._calls = ToolCallAccumulator(tool.name for tool in tools)
+        self._calls = ToolCallAccumulator(tools)
         self._details = ReasoningAccumulator()
         self._written = WrittenCallParser(tools) if tools else None
         self._has_native_calls = False

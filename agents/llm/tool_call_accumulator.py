@@ -8,26 +8,29 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
-from agents.llm.base import ModelToolCall
+from agents.llm.base import ModelToolCall, ToolSpec
 from agents.llm.delta_text import whole_escapes
 from agents.llm.json_nesting import JsonNesting
+from agents.llm.tool_arguments import NO_ARGUMENTS
 from core.json_access import as_object, as_text, parse
 
-_NO_ARGUMENTS = "{}"
 _UNNAMED = "unnamed"
 _NUMBER = re.compile(r":\d+$")
 _SEPARATOR = re.compile(r"[.:/]+")
 
 
 class OfferedNames:
-    """The names of the tools that a turn offers, recognized under what endpoints put around them."""
+    """The names of the tools that a turn offers, recognized under what endpoints put around them.
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self._names = frozenset(names)
+    A tool is also recognized by the name that its owner gave it, which its description or a conversation may mention.
+    """
+
+    def __init__(self, tools: Iterable[ToolSpec] = ()) -> None:
+        self._names = {name: tool.name for tool in tools for name in (tool.own_name, tool.name) if name}
 
     def resolve(self, raw: str) -> str:
         """The offered tool that a name stands for; empty if there is none."""
-        return next((name for name in _without_additions(raw) if name in self._names), "")
+        return self._names.get(self._find(raw), "")
 
     def clean(self, raw: str) -> str:
         """The offered tool, else the name without control tokens."""
@@ -35,8 +38,8 @@ class OfferedNames:
 
     def is_final(self, raw: str) -> bool:
         """Whether a name is an offered tool's and not the beginning of another's."""
-        tool = self.resolve(raw)
-        return bool(tool) and not any(name != tool and name.startswith(tool) for name in self._names)
+        offered = self._find(raw)
+        return bool(offered) and not any(name != offered and name.startswith(offered) for name in self._names)
 
     def join(self, raw: str, piece: str, *, may_grow: bool) -> str | None:
         """The name with one more piece; None if the piece is the name of another call."""
@@ -49,6 +52,8 @@ class OfferedNames:
             return raw + piece
         if not may_grow:
             return None
+        if piece.startswith(raw) and self._may_become_offered(piece) and not self._begins_offered(raw + piece):
+            return piece
         if self._may_become_offered(raw + piece):
             return raw + piece
         if tool:
@@ -57,8 +62,15 @@ class OfferedNames:
             return piece
         return None if other else raw + piece
 
+    def _find(self, raw: str) -> str:
+        """The name in a raw one that is a tool's; empty if there is none."""
+        return next((name for name in _without_additions(raw) if name in self._names), "")
+
     def _may_become_offered(self, raw: str) -> bool:
-        return any(name.startswith(begun) for begun in _without_additions(raw) for name in self._names)
+        return any(map(self._begins_offered, _without_additions(raw)))
+
+    def _begins_offered(self, begun: str) -> bool:
+        return any(name.startswith(begun) for name in self._names)
 
 
 def _without_additions(raw: str) -> Iterator[str]:
@@ -138,7 +150,7 @@ class _OpenCall:
     @property
     def is_begun(self) -> bool:
         """Whether real arguments came; an empty object may precede them."""
-        return bool(self.pieces) or self.buffered not in ("", _NO_ARGUMENTS)
+        return bool(self.pieces) or self.buffered not in ("", NO_ARGUMENTS)
 
     def is_finished(self) -> bool:
         if self.nesting.is_open:
@@ -155,11 +167,14 @@ class _OpenCall:
 
     def repeats(self, arguments: str) -> bool:
         """Whether these are the whole arguments again, as some endpoints end a call."""
-        return arguments.startswith("{") and arguments == self.arguments and self.is_finished()
+        may_be = arguments.startswith("{") and not self.nesting.is_open
+        return may_be and arguments == self.arguments and self.is_finished()
 
     def is_continued_by(self, delta: _Delta) -> bool:
         """Whether the delta can be nothing but more of these arguments."""
-        return delta.is_tail and self.nesting.is_open and delta.name in ("", self.name)
+        is_blank = bool(delta.arguments) and not delta.arguments.strip()
+        is_part = delta.is_tail or (is_blank and not delta.name)
+        return is_part and self.nesting.is_open and delta.name in ("", self.name)
 
     def joined_name(self, piece: str) -> str | None:
         if not piece or not self.name:
@@ -168,7 +183,7 @@ class _OpenCall:
 
     def add(self, arguments: str) -> list[ModelToolCall]:
         if arguments and not self.repeats(arguments):
-            if self.buffered == _NO_ARGUMENTS:
+            if self.buffered == NO_ARGUMENTS:
                 self.buffered, self.nesting = "", JsonNesting()
             self.buffered += arguments
             self.nesting.feed(arguments)
@@ -193,7 +208,7 @@ class _OpenCall:
         return not self.is_tentative and self.offered.is_final(self.name)
 
     def _pass_on(self, *, is_last: bool = False) -> list[ModelToolCall]:
-        waits = self.buffered == _NO_ARGUMENTS and not self.pieces and not is_last
+        waits = self.buffered == NO_ARGUMENTS and not self.pieces and not is_last
         arguments = "" if waits else self.buffered
         opens, self.is_announced = not self.is_announced, True
         if opens:
@@ -212,8 +227,8 @@ class ToolCallAccumulator:
     id and name, or arguments that begin no object. A missing or repeated id is replaced by a made-up one.
     """
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self._offered = OfferedNames(names)
+    def __init__(self, tools: Iterable[ToolSpec] = ()) -> None:
+        self._offered = OfferedNames(tools)
         self._by_index: dict[int, _OpenCall] = {}
         self._by_id: dict[str, _OpenCall] = {}
         self._last: _OpenCall | None = None

@@ -17,8 +17,9 @@ from agents.llm.base import ModelText, ModelToolCall, ToolSpec
 from agents.llm.delta_text import whole_escapes
 from agents.llm.json_nesting import JsonNesting
 from agents.llm.think_tags import partial_mark_length
+from agents.llm.tool_arguments import canonical_arguments
 from agents.llm.tool_call_accumulator import OfferedNames
-from core.json_access import as_object, as_text, parse
+from core.json_access import as_list, as_object, as_text, parse
 
 _TAGS = ("<tool_call>", "<function=")
 _START = re.compile(r"(?P<tag><tool_call>|<function=)|(?:\A|(?<=\n))[ \t]*(?P<fence>```[\w-]*[ \t]*\n\s*)?[\[{]")
@@ -135,6 +136,7 @@ class _TagCandidate:
     # Where the JSON or the function begins; -1 until that is known.
     _start: int = -1
     _nesting: JsonNesting | None = None
+    _is_plausible: bool = False
     _tail: str = ""
 
     @property
@@ -153,7 +155,7 @@ class _TagCandidate:
         body = self.raw.removeprefix(_TAGS[0]).lstrip()
         if not body.startswith(("{", _TAGS[1])):
             self.length = len(_TAGS[0])
-            return "open" if _TAGS[1].startswith(body) else "text"
+            return "open" if _TAGS[1].startswith(body) and self._size <= _HEAD_LENGTH else "text"
         self._start = self._size - len(body)
         self._nesting = JsonNesting() if body.startswith("{") else None
         return self._read(body)
@@ -174,7 +176,21 @@ class _TagCandidate:
             return self._read_json(self._nesting.end) if self._nesting.end >= 0 else "open"
         recent = self._tail + text
         self._tail = recent[-_LONGEST_END:]
+        if not self._is_plausible:
+            verdict = self._judge_function()
+            if verdict != "call":
+                return verdict
+            self._is_plausible = True
         return self._read_function() if _END.search(recent) else "open"
+
+    def _judge_function(self) -> Verdict:
+        """Whether the head is whole, and names a tool where no other tag says that this is a call."""
+        head = self.body
+        function = _FUNCTION.match(head)
+        self.length = self._start + (function.end() if function else len(_TAGS[1]))
+        if function is None:
+            return "open" if ">" not in head and len(head) <= _HEAD_LENGTH else "text"
+        return "call" if self._start or self.tools.resolve(function[1]) else "text"
 
     def _read_json(self, end: int) -> Verdict:
         body = self.body[:end]
@@ -187,7 +203,7 @@ class _TagCandidate:
         else:
             function = as_object(fields.get("function")) or fields
             name = as_text(function.get("name"))
-            self.calls = [_WrittenCall(self.tools.clean(name), _arguments_of(function) or "{}")] if name else []
+            self.calls = [_WrittenCall(self.tools.clean(name), _arguments_of(function))] if name else []
         return "call" if self.calls else "text"
 
     def _read_function(self) -> Verdict:
@@ -248,7 +264,7 @@ class WrittenCallParser:
     """
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
-        self._tools = OfferedNames(tool.name for tool in tools)
+        self._tools = OfferedNames(tools)
         self._schemas = {tool.name: tool.parameters for tool in tools}
         self._buffer = ""
         self._candidate: _JsonCandidate | _TagCandidate | None = None
@@ -280,10 +296,13 @@ class WrittenCallParser:
     def close(self) -> list[ModelText | ModelToolCall]:
         candidate, rest = self._candidate, self._buffer
         self._candidate, self._buffer = None, ""
-        if candidate is not None and candidate.close():
+        if candidate is not None:
+            if not candidate.close():
+                # Something follows the calls, if there are any.
+                return self._pass_on(candidate.raw)
             self._calls += candidate.calls
         if not self._calls:
-            return self._pass_on(candidate.raw if candidate else rest)
+            return self._pass_on(rest)
         return [call.event for call in self._calls]
 
     def _read_candidate(self, candidate: _JsonCandidate | _TagCandidate) -> list[ModelText | ModelToolCall]:
@@ -355,6 +374,8 @@ class WrittenCallParser:
         if is_line and _FENCE.fullmatch(content[line_start:].strip()):
             content = content[:line_start].rstrip()
         blank = self._buffer[len(content) :]
+        if len(blank) > _HEAD_LENGTH:
+            return 0
         if "\n" in blank or (not content and self._code.is_line_start):
             return len(blank)
         return 0
@@ -367,21 +388,18 @@ def _calls_of(value: JsonValue, tools: OfferedNames) -> list[_WrittenCall]:
         fields = as_object(item)
         function = as_object(fields.get("function")) or fields
         name, arguments = tools.resolve(as_text(function.get("name"))), _arguments_of(function)
-        if not name or not arguments or not set(fields) | set(function) <= _FIELDS:
+        has_arguments = any(key in function for key in _ARGUMENTS) and arguments.lstrip().startswith("{")
+        if not name or not has_arguments or not set(fields) | set(function) <= _FIELDS:
             return []
         calls.append(_WrittenCall(name, arguments))
     return calls
 
 
 def _arguments_of(fields: dict[str, JsonValue]) -> str:
-    """The arguments as JSON, which some models write as a string; empty if there are none."""
+    """The arguments as JSON, which some models write as a string; what is no object is for the tool to refuse."""
     value = next((fields[key] for key in _ARGUMENTS if key in fields), None)
-    if isinstance(value, str):
-        try:
-            value = parse(whole_escapes(value))
-        except ValueError:
-            return ""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else ""
+    text = whole_escapes(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return canonical_arguments(text)
 
 
 def _broken_call(body: str, name: str) -> _WrittenCall:
@@ -392,10 +410,15 @@ def _broken_call(body: str, name: str) -> _WrittenCall:
 
 def _value(text: str, schema: dict[str, JsonValue]) -> JsonValue:
     """A parameter by the type in its schema: all of them are written as text."""
-    kinds = schema.get("type")
-    if not schema or "string" in (kinds if isinstance(kinds, list) else [kinds]):
+    if not schema or _takes_text(schema) or text in as_list(schema.get("enum")):
         return text
     try:
         return parse(whole_escapes(text.strip()))
     except ValueError:
         return text
+
+
+def _takes_text(schema: dict[str, JsonValue]) -> bool:
+    kinds = schema.get("type")
+    alternatives = [*as_list(schema.get("anyOf")), *as_list(schema.get("oneOf"))]
+    return "string" in (as_list(kinds) or [kinds]) or any(_takes_text(as_object(each)) for each in alternatives)

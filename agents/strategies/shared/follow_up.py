@@ -35,6 +35,9 @@ class FollowUpStrategy(Strategy):
     def progress(self) -> dict[str, JsonValue]:
         return self._current.progress()
 
+    def opening_progress(self) -> dict[str, JsonValue]:
+        return self._current.opening_progress()
+
     @property
     def answer_text(self) -> str:
         return self._current.answer_text

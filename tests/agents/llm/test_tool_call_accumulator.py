@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.llm import tool_call_accumulator
+from agents.llm.base import ToolSpec
 from agents.llm.tool_call_accumulator import OfferedNames, ToolCallAccumulator
 
 scalars = st.none() | st.booleans() | st.integers(-9, 9) | st.text('{}[]"\\,: aü', max_size=8)
@@ -57,6 +58,7 @@ def test_arguments_are_not_parsed_again_for_every_piece(monkeypatch: pytest.Monk
 
 
 NAMES = ("search", "search_knowledge_base", "current_time", "wiki.read")
+TOOLS = (*(ToolSpec(name, "") for name in NAMES), ToolSpec("place_block_1f3a", "", own_name="place/block"))
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ dialects = st.builds(
 
 @given(st.lists(st.tuples(st.sampled_from(NAMES), objects), min_size=1, max_size=3), dialects, st.data())
 def test_calls_are_assembled_however_ids_indexes_and_names_disagree(asked, dialect, data):
-    accumulator = ToolCallAccumulator(NAMES)
+    accumulator = ToolCallAccumulator(TOOLS)
     events = []
     expected = []
     for number, (name, arguments) in enumerate(asked):
@@ -151,7 +153,7 @@ def test_calls_are_assembled_however_ids_indexes_and_names_disagree(asked, diale
 
 
 def test_call_is_opened_with_its_first_delta_when_its_name_is_whole():
-    accumulator = ToolCallAccumulator(NAMES)
+    accumulator = ToolCallAccumulator(TOOLS)
     (event,) = accumulator.add({"index": 0, "id": "a", "function": {"name": "current_time", "arguments": ""}})
 
     assert (event.name, event.opens) == ("current_time", True)
@@ -166,10 +168,12 @@ def test_call_is_opened_with_its_first_delta_when_its_name_is_whole():
         ("functions.wiki.read:3", "wiki.read"),
         ("search<|channel|>commentary", "search"),
         ('"search"', "search"),
+        ("place/block", "place_block_1f3a"),
+        ("functions.place/block", "place_block_1f3a"),
         ("delete_everything<|end|>", "delete_everything"),
         ("default_api.delete", "default_api.delete"),
         ("<|call|>", "<|call|>"),
     ],
 )
 def test_name_is_read_as_the_offered_tool_that_it_stands_for(raw: str, tool: str):
-    assert OfferedNames(NAMES).clean(raw) == tool
+    assert OfferedNames(TOOLS).clean(raw) == tool

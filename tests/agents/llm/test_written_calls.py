@@ -20,9 +20,14 @@ SCHEMA = {
         "limit": {"type": ["integer", "null"]},
         "deep": {"type": "boolean"},
         "tags": {"type": "array"},
+        "year": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "level": {"enum": ["1", "2", 3]},
     },
 }
-TOOLS = (ToolSpec("search", "Searches.", SCHEMA), ToolSpec("current_time", "Tells the time."))
+TOOLS = (
+    ToolSpec("search", "Searches.", SCHEMA, own_name="search/all"),
+    ToolSpec("current_time", "Tells the time."),
+)
 CALL = '{"name": "search", "arguments": {"query": "port"}}'
 QUERY = ("search", {"query": "port"})
 
@@ -66,6 +71,14 @@ def value_of(arguments: str) -> object:
             '<parameter=deep>\ntrue\n</parameter><parameter=tags>["a"]</parameter></function>',
             [("search", {"query": "7", "limit": 7, "deep": True, "tags": ["a"]})],
         ),
+        (
+            "<function=search><parameter=year>2024</parameter><parameter=level>1</parameter></function>",
+            [("search", {"year": "2024", "level": "1"})],
+        ),
+        ('{"name": "search/all", "arguments": {"query": "port"}}', [QUERY]),
+        ('{"name": "current_time", "arguments": ""}', [("current_time", {})]),
+        ('{"name": "current_time", "arguments": null}', [("current_time", {})]),
+        ('<tool_call>{"name": "search", "arguments": "{\\"query\\": port}"}', [("search", '{"query": port}')]),
         # The model is told that there is no such tool.
         ('<tool_call>{"name": "delete", "arguments": {}}</tool_call>', [("delete", {})]),
         # What is cut or broken is not shown either; a turn that the limit cut runs no calls.
@@ -94,6 +107,9 @@ def test_call_in_the_text_is_run_and_not_shown(text: str, calls: list[tuple[str,
         f"Written `<tool_call>{CALL}</tool_call>`.",
         f"```xml\n<tool_call>{CALL}</tool_call>\n```",
         "The tag <tool_call> begins a call.",
+        "Write <function=NAME> and then the parameters, which end with </function>.",
+        "The tag <function= x of a long text.",
+        f"{CALL}\n[1, 2",
         "[1] and [2]\n[link](url)\n{x}\n{\n}",
         "<tool_call",
         '{"na',
@@ -165,7 +181,8 @@ def test_reading_a_long_call_piece_by_piece_is_linear(frame: str):
 
 
 def test_reading_a_long_text_piece_by_piece_is_linear():
-    for text in ("```\n[\n{\n```\n[1] {x}\n" * 5000, "word `{` " * 10_000):
+    blank = "\n" * 100_000
+    for text in ("```\n[\n{\n```\n[1] {x}\n" * 5000, "word `{` " * 10_000, f"a{blank}", f"<tool_call>{blank}"):
         assert read([text]) == (text, [])
         assert read(list(text)) == (text, [])
 
