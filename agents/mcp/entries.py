@@ -13,7 +13,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import JsonValue, ValidationError
 
 from agents.tool_names import LeftOutTool
-from core.json_access import as_object, as_text
+from core.json_access import as_list, as_object, as_text
 
 _TOOL_FIELDS = ("name", "title", "description", "inputSchema", "annotations")
 _BLOCK_FIELDS = {
@@ -42,6 +42,13 @@ def read_entries(
             left_out.append(LeftOutTool(name, "it is not an object", "它不是对象"))
             continue
         tool = {field: entry[field] for field in _TOOL_FIELDS if field in entry}
+        if isinstance(schema := tool.get("inputSchema"), dict):
+            tool["inputSchema"] = schema = _loosened(schema)
+            if schema["type"] != "object":
+                left_out.append(
+                    LeftOutTool(name, "its inputSchema must have the type object", "inputSchema 的 type 必须是 object")
+                )
+                continue
         try:
             # The strictest of the protocol's versions: what it takes, all take.
             parse_server_result("tools/list", LATEST_HANDSHAKE_VERSION, {"tools": [tool]})
@@ -53,6 +60,22 @@ def read_entries(
             continue
         tools.append(tool)
     return tools, left_out
+
+
+def _loosened(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """A tool's schema without rules that the protocol can't read; one that names no type is of an object."""
+    loosened = {keyword: rule for keyword, rule in schema.items() if rule is not None}
+    if not isinstance(loosened.get("$schema"), str):
+        loosened.pop("$schema", None)
+    if "required" in loosened:
+        loosened["required"] = [name for name in as_list(loosened["required"]) if isinstance(name, str)]
+    if "properties" in loosened:
+        properties = as_object(loosened["properties"])
+        loosened["properties"] = {
+            name: rule if isinstance(rule, dict | bool) else {} for name, rule in properties.items()
+        }
+    kinds = loosened.get("type", "object")
+    return {**loosened, "type": "object" if "object" in as_list(kinds) else kinds}
 
 
 def _unreadable(name: str, error: ValidationError) -> LeftOutTool:

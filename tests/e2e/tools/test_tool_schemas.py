@@ -13,7 +13,7 @@ from tests.fixtures.llm.model_scripts import BY_QUESTION
 from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.product.server import Server
 from tests.fixtures.runs.agent_runs import camel, run, run_body, text_of, verified_run
-from tests.fixtures.servers.mcp_server import BAD_SCHEMAS, McpServers
+from tests.fixtures.servers.mcp_server import McpServers
 
 AGENT_TYPES = ["react", "agentic_rag", "plan_execute", "reflexion", "worker"]
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -104,15 +104,18 @@ def test_broken_tools_of_a_connection_take_nothing_else_down(
     llm_product: Server, user: Api, strict: str, scripted_llm: ModelServer, outside_mcp: McpServers
 ):
     made = user.post("/mcp/connections", {"name": "odd", "type": "standard", "url": outside_mcp.rogue_url("schemas")})
-    listed = {tool["name"]: tool for tool in user.get(f"/mcp/connections/{made['id']}/tools")["items"]}
-    assert {name for name, tool in listed.items() if tool["schema_fault"]} == BAD_SCHEMAS.keys() - {"null_required"}
+    answer = user.get(f"/mcp/connections/{made['id']}/tools")
+    listed = {tool["name"]: tool for tool in answer["items"]}
+    assert {name for name, tool in listed.items() if tool["schema_fault"]} == {"outside_reference", "lost_reference"}
+    (unlisted,) = answer["left_out"]
+    assert (unlisted["name"], "type object" in unlisted["reason"]) == ("not_an_object", True)
     assert "another document" in listed["outside_reference"]["schema_fault"]
     assert "另一份文档" in listed["outside_reference"]["schema_fault_zh"]
 
     # The run names no connection.
     events = run_on(user, strict, "Go on #calls-good")
     assert text_of(events) == "The tool said: good was called"
-    assert {name.removeprefix("mcp__odd__") for name in left_out(events)} == BAD_SCHEMAS.keys() - {"null_required"}
+    assert {name.removeprefix("mcp__odd__") for name in left_out(events)} == {"outside_reference", "lost_reference"}
     assert offered_by(scripted_llm)["mcp__odd__null_required"] == {"type": "object", "properties": {}}
 
     scripted_llm.requests.clear()
