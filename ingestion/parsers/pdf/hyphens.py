@@ -8,6 +8,8 @@ MARKS = ("\x02", "\ufffe", "\xad")
 """What PDFium makes of a hyphen at the end of a line, and the soft hyphen."""
 _SOFT = "\xad"
 _PARTED = re.compile(r"([^\W_]+)[-\u2010\x02\ufffe\xad]$")
+# "state-of-the-", "up-to-": what goes on is a compound.
+_INNER = re.compile(r"[-\u2010](?:to|the|of|in|and|by|a|on|for)[-\u2010\x02\ufffe]$", re.IGNORECASE)
 _END = 80
 _FIRST = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W_]+(?:[-\u2010][^\W_]+)*")
@@ -55,6 +57,8 @@ class DocumentWords:
             return f"{bare}-" if text.endswith(MARKS) else None
         if rest[0].lower() in _SUSPENDING:
             return f"{bare}- "
+        if "://" in text.rpartition(" ")[2] or _INNER.search(text[-_END:]):
+            return f"{bare}-"
         return f"{bare}-" if self._is_compound(parted[1], rest[0]) else bare
 
     def _is_compound(self, head: str, tail: str) -> bool:

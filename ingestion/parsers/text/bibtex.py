@@ -22,6 +22,9 @@ _MARKUP = re.compile(r"[\\{}$~&%\n]|--|``|\s{2}")
 _JOIN = re.compile(r"\s*#\s*")
 _ENDS = re.compile(r"[{})\"]")
 _CLOSING = {"{": "}", "(": ")", '"': '"'}
+_PERCENT = re.compile(r"(?<!\\)%")
+_ADDRESSES = frozenset({"url", "doi", "eprint"})
+_LONGEST_VALUE = 1_000_000
 _NO_RECORDS = frozenset({"comment", "preamble"})
 _MONTHS = {
     "jan": "January", "feb": "February", "mar": "March", "apr": "April", "may": "May", "jun": "June", "jul": "July",
@@ -61,12 +64,13 @@ class _BibReader:
         self._strings = dict(_MONTHS)
 
     def read(self) -> None:
-        place = 0
+        place, most = 0, -1
         while match := _ENTRY.search(self._text, place):
             self.count += 1
-            border = _BORDER.search(self._text, match.end())
-            # An entry never runs into the next one: one missing brace loses no other entry.
-            most = border.start() if border else len(self._text)
+            if most < match.end():
+                # An entry never runs into the next one: one missing brace loses no other entry.
+                border = _BORDER.search(self._text, match.end())
+                most = border.start() if border else len(self._text)
             try:
                 end = _end(self._text, match.end(), most, match[2])
                 self._add(match[1].lower(), self._text[match.end() : end])
@@ -84,14 +88,20 @@ class _BibReader:
             return
         key = _KEY.match(body)
         fields = dict(self._fields(body, key.end() if key else 0))
-        texts = {name.lower(): self._plain(value) for name, value in fields.items() if name.lower() not in _PRIVATE}
+        texts = {
+            name.lower(): value.strip() if name.lower() in _ADDRESSES else self._plain(value)
+            for name, value in fields.items()
+            if name.lower() not in _PRIVATE
+        }
         title = texts.pop("title", "")
         lines = [title, f"{key[1] if key else ''} ({kind})".strip()]
         lines += [f"{name}: {value}" for name, value in texts.items() if value]
         self.out.add("paragraph", "\n".join(filter(None, lines)))
 
     def _plain(self, value: str) -> str:
-        return plain_text(value, self._limits) if _MARKUP.search(value) else value.strip()
+        # Not a comment in a field, as it is in TeX.
+        source = _PERCENT.sub(r"\\%", value)
+        return plain_text(source, self._limits) if _MARKUP.search(value) else value.strip()
 
     def _fields(self, body: str, place: int) -> Iterator[tuple[str, str]]:
         while match := _FIELD.match(body, place):
@@ -106,6 +116,9 @@ class _BibReader:
         while True:
             part, place = self._part(body, place)
             parts.append(part)
+            if sum(map(len, parts)) > _LONGEST_VALUE:
+                # Abbreviations made of abbreviations double with each step.
+                raise _Damaged
             join = _JOIN.match(body, place)
             if join is None:
                 return "".join(parts), place

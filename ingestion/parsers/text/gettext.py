@@ -68,6 +68,9 @@ def _messages(text: str) -> Iterator[_Translation]:
                 message = _Translation()
             keyword = ""
             message.comments.append(line.strip())
+            if line.lstrip().startswith("#~"):
+                # The comments so far are those of an obsolete message.
+                message.comments.clear()
         elif match := _KEYWORD.match(line):
             keyword = match[1]
             if (keyword == "msgctxt" and message.fields) or (keyword == "msgid" and "msgid" in message.fields):

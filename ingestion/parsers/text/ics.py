@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import cast
 
-from icalendar import Calendar, Component
+from icalendar import Calendar, Component, Todo
 from icalendar.prop import vBroken
 
 from ingestion.parsers.builder import DocumentBuilder
@@ -23,6 +23,8 @@ _PEOPLE = {"ORGANIZER": "Organizer", "ATTENDEE": "Attendees"}
 _LISTED = 200
 _DEEPEST = 100
 _BEGIN, _END = "BEGIN:", "END:"
+# As the library does with events: one unreadable date of a task would refuse the whole calendar.
+Todo.ignore_exceptions = True
 
 
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:

@@ -13,7 +13,7 @@ from ingestion.parsers.text.charset import decode
 from ingestion.parsers.text_cleanup import BREAK, clean, flow, flow_lines
 
 _TOKEN = re.compile(
-    r"(?P<comment>%[^\n]*(?:\n[ \t]*)?)"
+    r"(?P<comment>%[^\n]*(?:\n[ \t]*(?!\n))?+)"
     r"|\\(?P<accent>[\"'`^~=.]|[vcuHkrd](?![a-zA-Z]))[ \t]*(?:\{[ \t]*(?P<braced>\\[ij]|\w)[ \t]*\}|(?P<bare>\\[ij]\b|\w))"
     r"|\\(?P<word>[a-zA-Z@]+)\*?[ \t]*"
     r"|\\(?P<sign>.)"
@@ -44,7 +44,12 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     decoded = decode(path.read_bytes())
     source = clean(decoded.text).lstrip("\ufeff")
     builder = DocumentBuilder(limits)
-    TexReader(source, builder).read()
+    reader = TexReader(source, builder, is_preamble="\\begin{document}" in source)
+    reader.read()
+    if reader.is_preamble:
+        # The document begins in a comment or a listing only: this is a part of one.
+        builder = DocumentBuilder(limits)
+        TexReader(source, builder).read()
     return builder.finish(encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings)
 
 
@@ -81,7 +86,7 @@ class _TexTable:
 class TexReader:
     """Reads a source from its start to its end, once."""
 
-    def __init__(self, source: str, out: DocumentBuilder) -> None:
+    def __init__(self, source: str, out: DocumentBuilder, *, is_preamble: bool = False) -> None:
         self._source = source
         self._out = out
         self._place = 0
@@ -92,7 +97,7 @@ class TexReader:
         self._marker = ""
         self._notes: list[str] = []
         self._table: _TexTable | None = None
-        self._is_preamble = "\\begin{document}" in source
+        self.is_preamble = is_preamble
         present = {match[1] or "frametitle" for match in _SECTION.finditer(source)}
         self._levels = {name: level for level, name in enumerate((s for s in tex.SECTIONS if s in present), 1)}
 
@@ -167,7 +172,7 @@ class TexReader:
             return
         text = "".join(self._parts)
         self._parts = group.parts
-        if not any(outer.kind == tex.DROP for outer in self._groups):
+        if not self._is_dropped:
             self._use(group.kind, text)
         if self._waiting:
             self._skip_options()
@@ -197,6 +202,10 @@ class TexReader:
         self._out.add("heading", flow(text.replace(BREAK, " ")), level=self._levels.get(name, 1))
 
     # Commands.
+
+    @property
+    def _is_dropped(self) -> bool:
+        return any(group.kind == tex.DROP for group in self._groups)
 
     def _command(self, name: str) -> None:
         if name == "begin":
@@ -281,8 +290,11 @@ class TexReader:
 
     def _begin(self) -> None:
         name = self._environment()
+        if self._is_dropped:
+            # Definitions often begin an environment in one of them and end it in another.
+            return
         if name == "document":
-            self._is_preamble = False
+            self.is_preamble = False
             self._parts.clear()
             self._notes.clear()
         elif name in tex.SKIPPED:
@@ -308,6 +320,8 @@ class TexReader:
 
     def _end(self) -> None:
         name = self._environment()
+        if self._is_dropped:
+            return
         if name == "document":
             self._place = len(self._source)
         elif name in tex.TABLES:
@@ -330,7 +344,7 @@ class TexReader:
             self._skip_to("}")
         self._flush()
         text = self._skip_to(f"\\end{{{name}}}")
-        if not self._is_preamble:
+        if not self.is_preamble:
             self._out.add("code", text)
 
     def _begin_item(self) -> None:
@@ -367,7 +381,7 @@ class TexReader:
             self._parts.append(f"${formula}$" if formula else "")
             return
         self._flush()
-        if not self._is_preamble:
+        if not self.is_preamble:
             self._out.add("paragraph", formula)
 
     # Tables.
@@ -405,7 +419,7 @@ class TexReader:
             return
         self._end_row()
         self._table = None
-        if not self._is_preamble:
+        if not self.is_preamble:
             self._out.add_table(table.rows)
 
     # Paragraphs.
@@ -422,7 +436,7 @@ class TexReader:
         text = flow_lines("".join(self._parts))
         self._parts.clear()
         notes, self._notes = self._notes, []
-        if self._is_preamble:
+        if self.is_preamble:
             return
         self._add_text(text)
         for note in notes:

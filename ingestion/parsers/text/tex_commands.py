@@ -28,15 +28,15 @@ _ARGUMENTS: dict[tuple[str, ...], str] = {
         "vspace hspace vskip hskip color pagecolor graphicspath lstset tikzset hypersetup geometry index glossary "
         "hyphenation cline cmidrule usetheme usecolortheme usetikzlibrary newcounter stepcounter refstepcounter "
         "setmainfont setCJKmainfont newlength pagenumbering selectlanguage setstretch linespread captionsetup "
-        "theoremstyle nocite hypertarget phantom hphantom vphantom DeclareUnicodeCharacter newif date thanks "
+        "theoremstyle nocite hypertarget phantom hphantom vphantom DeclareUnicodeCharacter newif date thanks AtBeginDocument "
     ),
     (DROP, DROP): (
         "newcommand renewcommand providecommand DeclareRobustCommand DeclareMathOperator newtheorem setcounter "
         "addtocounter setlength addtolength definecolor newcolumntype rule titleformat fontsize hyphenpenalty "
-        "DeclarePairedDelimiter newfontfamily AtBeginDocument pdfbookmark setbeamertemplate setbeamercolor"
+        "DeclarePairedDelimiter newfontfamily pdfbookmark setbeamertemplate setbeamercolor"
     ),
     (DROP, DROP, DROP): "newenvironment renewenvironment addcontentsline",
-    (DROP, TEXT): "textcolor colorbox parbox raisebox hyperref hyperlink foreignlanguage adjustbox scalebox rotatebox",
+    (DROP, TEXT): "textcolor colorbox parbox raisebox hyperlink foreignlanguage adjustbox scalebox rotatebox",
     (DROP, DROP, TEXT): "resizebox fcolorbox multirow",
     (SPAN, DROP, TEXT): "multicolumn",
     (CITE,): "cite citep citet citealp citeauthor citeyear parencite textcite autocite footcite",

@@ -78,10 +78,10 @@ def _unfolded(text: str) -> Iterator[str]:
     """The lines, continued ones put together; version 2.1 continues quoted-printable lines by ``=``."""
     parts: list[str] = []
     for line in text.split("\n"):
-        if parts and line[:1] in (" ", "\t"):
-            parts.append(line[1:])
-        elif parts and parts[-1].endswith("=") and _QUOTED in parts[0].upper():
+        if parts and parts[-1].endswith("=") and _QUOTED in parts[0].upper():
             parts.append(f"\n{line}")
+        elif parts and line[:1] in (" ", "\t"):
+            parts.append(line[1:])
         else:
             yield "".join(parts)
             parts = [line]

@@ -147,3 +147,33 @@ def test_entry_that_does_not_end_loses_no_other(tmp_path: Path):
 def test_bibliography_without_a_whole_entry_is_damaged(tmp_path: Path, content: str):
     with pytest.raises(ParseFailure, match="damaged"):
         parse(BIB, tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("% \\begin{document}\n\\section{A}\nText here.", "A\n\nText here."),
+        (
+            "\\def\\ee{\\end{equation}}\\def\\be{\\begin{equation}}\n\\begin{document}\nHello.\n\\end{document}",
+            "Hello.",
+        ),
+        ("First. % note\n\nSecond.", "First.\n\nSecond."),
+        ("See \\hyperref[sec:a]{the introduction}.", "See the introduction."),
+        ("\\AtBeginDocument{\\x}\\title{A title}", "A title"),
+    ],
+)
+def test_text_is_lost_to_no_comment_definition_or_option(tmp_path: Path, source: str, text: str):
+    assert parse(TEX, tmp_path, source).text == text
+
+
+def test_percent_and_tilde_of_a_field_stand(tmp_path: Path):
+    entry = "@article{k, title={A 50% drop in rain}, url={https://x.org/~me/a%20b--c}}"
+    text = parse(BIB, tmp_path, entry).text
+    assert "A 50% drop in rain" in text
+    assert "https://x.org/~me/a%20b--c" in text
+
+
+def test_abbreviations_of_abbreviations_do_not_grow_without_end(tmp_path: Path):
+    strings = "".join(f"@string{{a{n + 1}=a{n} # a{n}}}\n" for n in range(60))
+    text = parse(BIB, tmp_path, f'@string{{a0="x"}}\n{strings}' + "@misc{k, title={T}}\n" * 100).text
+    assert len(text) < 100_000
