@@ -106,7 +106,9 @@ def _stands_in(draft: SkillDraft, head: Frontmatter, field: str) -> bool:
 def _name_edits(draft: SkillDraft, head: Frontmatter | None, name: str) -> tuple[TextEdit, ...]:
     source = draft.source
     title = next(iter(draft.of("title")), None)
-    if head is not None and (title is None or head.text("name")):
+    is_own_title = title is not None and name_behind_prefix(title.heading.text) is not None
+    # A plain heading is no name where the folder's counts.
+    if head is not None and (head.text("name") or not is_own_title):
         return (set_field(draft, head, "name", name),)
     if title is None:
         line = render.heading("# ", f"SKILL: {name}")

@@ -18,7 +18,7 @@ _TEXT_FIELDS = frozenset({"name", "description", "license", "compatibility", "al
 _NEVER_LISTS = frozenset({"name", "description"})
 # Each is read on its own; nobody writes so many.
 _MOST_FIELDS = 200
-_KEY = re.compile(r"(?P<quote>[\"']?)(?P<key>[\w-]+)(?P=quote)[ \t]*:(?=[ \t]|$)[ \t]*")
+_KEY = re.compile(r"(?P<quote>[\"']?)(?P<key>[\w./-]+)(?P=quote)[ \t]*:(?=[ \t]|$)[ \t]*")
 _BLOCK_TEXT = re.compile(r"[|>][-+]?\d?[-+]?[ \t]*$")
 _YAML_TAG = re.compile(r"!!|![\w-]*!|!<")
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")

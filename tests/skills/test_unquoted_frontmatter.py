@@ -130,3 +130,9 @@ def test_whatever_one_line_says_is_read_or_quoted_to_the_same(text: str):
 
     assert parsed(lint(mended.content)).description == before
     assert "SK011" not in codes(lint(content))
+
+
+def test_fields_with_any_key_keep_their_lines():
+    text = b"---\nname: a\nx.y: k\ndescription: Use when: x\nz.y: 1\nx/z: c\n---\n# T\n\nDo.\n"
+    skill_read = parsed(lint(text))
+    assert (skill_read.slug, skill_read.description) == ("a", "Use when: x")
