@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.fixtures.http.client import Api, unique
+from tests.fixtures.http.client import Api, eventually, unique
 from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.product.server import Server
 from tests.fixtures.runs.agent_runs import GuideKb, text_of, verified_run
@@ -64,6 +64,7 @@ def test_provider_with_a_protocol_of_its_own_answers(
     (usage,) = events[-1]["usage"]
     assert (usage["provider"], usage["outputTokens"]) == (provider, 9)
     assert KEY in scripted_llm.requests[-1].headers.values()
-    logged = (llm_product.settings.data_dir / "logs" / "api.log").read_text(errors="replace")
-    assert events[0]["runId"] in logged
-    assert KEY not in logged + str(events)
+    log = llm_product.settings.data_dir / "logs" / "api.log"
+    # The log is written behind the run's last event.
+    eventually(lambda: events[0]["runId"] in log.read_text(errors="replace"))
+    assert KEY not in log.read_text(errors="replace") + str(events)
