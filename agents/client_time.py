@@ -102,7 +102,8 @@ def read_client_time(value: JsonValue) -> ClientTime | None:
 
 
 def _invalid(name: str) -> InvalidRunInput:
-    return InvalidRunInput(field=f"forwardedProps.client_time.{name}", error=f"invalid client_time.{name}")
+    field = f"client_time.{name}"
+    return InvalidRunInput(f"forwardedProps.{field}", f"invalid {field}", f"{field} 无效")
 
 
 def _moment(value: JsonValue) -> datetime | None:

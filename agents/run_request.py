@@ -194,6 +194,10 @@ class RunRequest:
         return self.messages[-1].text if self.messages else ""
 
 
+NO_CHOICES = "must be a list of ids or of {id, version}", "必须是 ID 列表，或由 {id, version} 组成的列表"
+"""What is wrong with a value that ``read_skill_choices`` can't read, in English and Chinese."""
+
+
 def read_skill_choices(value: JsonValue) -> tuple[SkillChoice, ...] | None:
     """Parse skills of requests and sessions: ids, or ``{id, version}`` with a version from 1.
 

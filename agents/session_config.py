@@ -27,4 +27,4 @@ async def check_config(session: AsyncSession, principal: Principal, config: Mapp
     await connections.list_rows(session, principal.user_id, connection_ids)
     fault = await skill_selection.find_config_fault(session, principal, config.get("skill_ids"))
     if fault is not None:
-        raise InvalidRequest("config.skill_ids", fault)
+        raise InvalidRequest("config.skill_ids", *fault)

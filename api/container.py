@@ -37,6 +37,7 @@ from core.auth.login_throttle import LoginThrottle
 from core.auth.signing_keys import SigningKeys
 from core.db.database import Database
 from core.oidc.factory import open_provider
+from core.outbound.guard import OutboundGuard
 from core.redis.client import open_redis
 from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
@@ -177,7 +178,7 @@ def _agents(
     memories = MemoryService(database, encoder, most=settings.memories_per_user)
     skills, mcp = RunSkillsFactory(database, encoder), _mcp(settings, database, clients.outbound)
     attachments = _attachments(settings, database, knowledge.store)
-    media = MediaIntake(database, attachments, RemoteFiles(clients.outbound.guards.everybody), live)
+    media = MediaIntake(database, attachments, RemoteFiles(OutboundGuard(settings.file_private_targets)), live)
     run_services = RunServices(memories, attachments, mcp, skills, media)
     return AgentServices(
         runs=RunService(

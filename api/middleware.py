@@ -223,6 +223,9 @@ async def authenticate(database: Database, security: SecurityServices, headers: 
     return principal
 
 
+_JSON_STRUCTURE = (b",", b"[", b"{")
+
+
 class BodyLimitMiddleware:
     """Stops a body over the limit; a route that streams its body has its own limit."""
 
@@ -246,14 +249,18 @@ class BodyLimitMiddleware:
             await error_response(RequestTooLarge, details)(scope, receive, send)
             return
         state = scope.setdefault("state", {})
-        size = 0
+        size = structure = 0
 
         async def counted() -> Message:
-            nonlocal size
+            nonlocal size, structure
             message = await receive()
-            size += len(message.get("body", b""))
+            body = message.get("body", b"")
+            size += len(body)
+            if most > self._max_bytes:
+                # Base64 has none of these: larger bodies may hold more bytes, but not more values.
+                structure += sum(map(body.count, _JSON_STRUCTURE))
             # Only the route knows: a multipart body sent to any other would fill the memory.
-            if size > most and not state.get(STREAMS_BODY):
+            if (size > most or structure > self._max_bytes // 2) and not state.get(STREAMS_BODY):
                 # FastAPI lets only this kind through while it reads a body.
                 raise HTTPException(RequestTooLarge.status)
             return message

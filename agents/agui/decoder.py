@@ -12,10 +12,12 @@ from ag_ui.core import ToolMessage as AguiToolMessage
 from ag_ui.core import UserMessage as AguiUserMessage
 from pydantic import JsonValue, ValidationError
 
+from agents.agui.field_names import SNAKE_KEYS, is_snake_case, spelt_as_in
 from agents.agui.message_parts import read_content, text_of, upgrade_message_parts
 from agents.client_time import read_client_time
 from agents.run_request import (
     MOST_SKILLS,
+    NO_CHOICES,
     ClientTool,
     ContextItem,
     InterruptAnswer,
@@ -28,6 +30,7 @@ from agents.run_request import (
 )
 from core.errors.requests import InvalidRunInput
 from core.json_access import as_object
+from core.types.validation_errors import error_details
 
 LONGEST_ID = 200
 MOST_MESSAGES = 10_000
@@ -38,17 +41,13 @@ MOST_IDS = 100
 # Limits of the event encoder.
 _DEEPEST = 250
 _LONGEST_PATH = 200
+_LONGEST_FAULT = 200
 _INTEGERS = range(-(2**63), 2**64)
 # Bound of the search for the faulty field; the body is rejected anyway.
 _MOST_LOOKED_AT = 100_000
-SNAKE_KEYS = {
-    "thread_id": "threadId",
-    "run_id": "runId",
-    "parent_run_id": "parentRunId",
-    "protocol_version": "protocolVersion",
-    "forwarded_props": "forwardedProps",
-}
-"""Keys of a run's body in snake_case, and the protocol's spelling of them."""
+_NOT_AN_OBJECT = "must be an object", "必须是对象"
+_NOT_TEXT = "holds a character that is not text", "含有非文本字符"
+_EMPTY = "must not be empty", "不能为空"
 
 
 def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str(uuid4())) -> RunRequest:
@@ -58,9 +57,13 @@ def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str
     run ids are generated. 0.x shapes are upgraded first.
     """
     if not isinstance(body, dict):
-        raise InvalidRunInput(field="body", error="must be a JSON object")
+        raise InvalidRunInput("body", "must be a JSON object", "必须是 JSON 对象")
+    with spelt_as_in(body):
+        return _read(body, new_id)
+
+
+def _read(body: dict[str, JsonValue], new_id: Callable[[], str]) -> RunRequest:
     _refuse_unstorable(body)
-    is_snake = not SNAKE_KEYS.keys().isdisjoint(body) and "threadId" not in body
     fields = _camel_keys(body)
     _check_length("messages", fields.get("messages"), MOST_MESSAGES)
     fields = upgrade_message_parts(fields)
@@ -91,31 +94,35 @@ def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str
         context=tuple(ContextItem(item.description, item.value) for item in agui.context or ()),
         parent_run_id=agui.parent_run_id,
         declared_version=agui.protocol_version,
-        spelling="snake" if is_snake else "camel",
+        spelling="snake" if is_snake_case(body) else "camel",
     )
 
 
 def _check_length(field: str, value: object, most: int) -> None:
     if isinstance(value, list) and len(cast(list[object], value)) > most:
-        raise InvalidRunInput(field=field, error=f"has more than {most} entries")
+        raise InvalidRunInput(field, *_too_many(most))
+
+
+def _too_many(most: int) -> tuple[str, str]:
+    return f"has more than {most} entries", f"最多 {most} 项"
 
 
 def read_thread_id(body: Mapping[str, JsonValue]) -> str:
     """The thread to join; raises ``InvalidRunInput`` for a missing or invalid id."""
     thread_id = body.get("threadId")
     if not isinstance(thread_id, str):
-        raise InvalidRunInput(field="threadId", error="must be the id of a thread")
+        raise InvalidRunInput("threadId", "must be the id of a thread", "必须是线程 ID")
     if not _is_text(thread_id):
-        raise InvalidRunInput(field="threadId", error="holds a character that is not text")
+        raise InvalidRunInput("threadId", *_NOT_TEXT)
     _check_id("threadId", thread_id)
     return thread_id
 
 
 def _check_id(field: str, value: str) -> None:
     if not value:
-        raise InvalidRunInput(field=field, error="must not be empty")
+        raise InvalidRunInput(field, *_EMPTY)
     if len(value) > LONGEST_ID:
-        raise InvalidRunInput(field=field, error=f"must have at most {LONGEST_ID} characters")
+        raise InvalidRunInput(field, f"must have at most {LONGEST_ID} characters", f"最多 {LONGEST_ID} 个字符")
 
 
 def _camel_keys(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -123,7 +130,7 @@ def _camel_keys(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     for key, value in body.items():
         name = SNAKE_KEYS.get(key, key)
         if name in fields and fields[name] != value:
-            raise InvalidRunInput(field=name, error="was given twice with different values")
+            raise InvalidRunInput(name, "was given twice with different values", "出现了两次且值不同")
         fields[name] = value
     return fields
 
@@ -132,15 +139,19 @@ def _validated(fields: dict[str, JsonValue]) -> RunAgentInput:
     try:
         return RunAgentInput.model_validate(fields)
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = ".".join(map(str, fault["loc"])) or "body"
-        raise InvalidRunInput(field=field[:200], error=fault["msg"][:200]) from error
+        problems = [{**problem, "loc": ("body", *problem["loc"])} for problem in error.errors(include_url=False)]
+        details = error_details(problems, fields)
+        field, fault = str(details["field"])[:_LONGEST_PATH], str(details["error"])
+        fault_zh = str(details.get("error_zh", fault))
+        raise InvalidRunInput(field, fault[:_LONGEST_FAULT], fault_zh[:_LONGEST_FAULT]) from error
 
 
 def _tool(index: int, tool: AguiTool) -> ClientTool:
     field = f"tools.{index}.name"
     if not tool.name.strip():
-        raise InvalidRunInput(field=field, error="must not be empty: a model calls the tool by it")
+        raise InvalidRunInput(
+            field, "must not be empty: a model calls the tool by it", "不能为空：模型以该名称调用工具"
+        )
     _check_id(field, tool.name)
     return ClientTool(tool.name, tool.description, as_object(tool.parameters))
 
@@ -160,14 +171,18 @@ def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessa
     if last is None and may_be_none:
         return ()
     if last is None:
-        raise InvalidRunInput(field="messages", error="must hold a message of the user")
+        raise InvalidRunInput("messages", "must hold a message of the user", "必须包含一条用户消息")
+    replied = max((i for i, other in enumerate(agui.messages) if other.role in {"assistant", "tool"}), default=-1)
     for index, message in enumerate(agui.messages):
         if isinstance(message, AguiUserMessage):
             _check_id(f"messages.{index}.id", message.id)
-            content = read_content(message.content, field=f"messages.{index}.content", is_question=index == last)
+            field = f"messages.{index}.content"
+            # Nobody has answered what follows the last reply: its media are still to be read.
+            is_answered = index < last and index <= replied
+            content = read_content(message.content, field=field, is_question=index == last, is_answered=is_answered)
             read = UserMessage(message.id, content.text, media=content.media)
             if by_id.setdefault(message.id, read).text != read.text:
-                raise InvalidRunInput(field="messages", error="two messages have the same id")
+                raise InvalidRunInput("messages", "two messages have the same id", "两条消息的 ID 相同")
             by_id[message.id] = read
     return tuple(message for message in by_id.values() if message.text.strip())
 
@@ -183,13 +198,13 @@ def _count_trailing(agui: RunAgentInput, messages: Sequence[UserMessage]) -> int
 
 def _state(state: JsonValue) -> dict[str, JsonValue]:
     if state is not None and not isinstance(state, dict):
-        raise InvalidRunInput(field="state", error="must be an object")
+        raise InvalidRunInput("state", *_NOT_AN_OBJECT)
     return state or {}
 
 
 def _options(props: JsonValue) -> RunOptions:
     if props is not None and not isinstance(props, dict):
-        raise InvalidRunInput(field="forwardedProps", error="must be an object")
+        raise InvalidRunInput("forwardedProps", *_NOT_AN_OBJECT)
     fields = props or {}
     return RunOptions(
         agent_type=_optional_text(fields, "agent_type", "agentType"),
@@ -208,7 +223,7 @@ def _optional_text(fields: dict[str, JsonValue], *names: str) -> str | None:
         if isinstance(value, str):
             return value or None
         if value is not None:
-            raise InvalidRunInput(field=f"forwardedProps.{name}", error="must be a string")
+            raise InvalidRunInput(f"forwardedProps.{name}", "must be a string", "必须是字符串")
     return None
 
 
@@ -219,10 +234,9 @@ def _optional_ids(fields: dict[str, JsonValue], *names: str) -> tuple[str, ...] 
             continue
         ids = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
         if not isinstance(value, list) or len(ids) < len(value):
-            raise InvalidRunInput(field=f"forwardedProps.{name}", error="must be a list of strings")
+            raise InvalidRunInput(f"forwardedProps.{name}", "must be a list of strings", "必须是字符串列表")
         if len(ids) > MOST_IDS:
-            error = f"has more than {MOST_IDS} entries"
-            raise InvalidRunInput(field=f"forwardedProps.{name}", error=error)
+            raise InvalidRunInput(f"forwardedProps.{name}", *_too_many(MOST_IDS))
         return tuple(dict.fromkeys(ids))
     return None
 
@@ -234,11 +248,9 @@ def _skill_choices(fields: dict[str, JsonValue], *names: str) -> tuple[SkillChoi
             continue
         choices = read_skill_choices(value)
         if choices is None:
-            error = "must be a list of ids or of {id, version}"
-            raise InvalidRunInput(field=f"forwardedProps.{name}", error=error)
+            raise InvalidRunInput(f"forwardedProps.{name}", *NO_CHOICES)
         if len(choices) > MOST_SKILLS:
-            error = f"has more than {MOST_SKILLS} entries"
-            raise InvalidRunInput(field=f"forwardedProps.{name}", error=error)
+            raise InvalidRunInput(f"forwardedProps.{name}", *_too_many(MOST_SKILLS))
         return choices
     return None
 
@@ -249,7 +261,7 @@ def _optional_object(fields: dict[str, JsonValue], *names: str) -> dict[str, Jso
         if value is None:
             continue
         if not isinstance(value, dict):
-            raise InvalidRunInput(field=f"forwardedProps.{name}", error="must be an object")
+            raise InvalidRunInput(f"forwardedProps.{name}", *_NOT_AN_OBJECT)
         return value
     return {}
 
@@ -260,15 +272,15 @@ def _refuse_unstorable(body: JsonValue) -> None:
             return
     field, fault = _find_fault(body)
     if fault:
-        raise InvalidRunInput(field=field or "body", error=fault)
+        raise InvalidRunInput(field or "body", *fault)
 
 
-def _find_fault(body: JsonValue) -> tuple[str, str]:
+def _find_fault(body: JsonValue) -> tuple[str, tuple[str, str] | None]:
     """Field and fault; a spelt-out ``\\u0000`` is fine."""
     waiting: list[tuple[str, int, JsonValue]] = [("", 0, body)]
     for _ in range(_MOST_LOOKED_AT):
         if not waiting:
-            return "", ""
+            return "", None
         path, depth, value = waiting.pop()
         if fault := _fault(value, depth):
             return path, fault
@@ -278,7 +290,7 @@ def _find_fault(body: JsonValue) -> tuple[str, str]:
         elif isinstance(value, list):
             inner = enumerate(value)
         waiting += [(_below(path, key), depth + 1, item) for key, item in inner]
-    return "", "holds something that can't be stored"
+    return "", ("holds something that can't be stored", "含有无法存储的内容")
 
 
 def _below(path: str, key: str | int) -> str:
@@ -286,15 +298,15 @@ def _below(path: str, key: str | int) -> str:
     return f"{path}.{str(key)[:_LONGEST_PATH]}".strip(".")[:_LONGEST_PATH]
 
 
-def _fault(value: JsonValue, depth: int) -> str:
+def _fault(value: JsonValue, depth: int) -> tuple[str, str] | None:
     texts = value if isinstance(value, dict) else (value,)
     if not all(_is_text(text) for text in texts if isinstance(text, str)):
-        return "holds a character that is not text"
+        return _NOT_TEXT
     if depth > _DEEPEST:
-        return "is nested too deep"
+        return "is nested too deep", "嵌套过深"
     if isinstance(value, int) and value not in _INTEGERS:
-        return "is a number that is too large"
-    return ""
+        return "is a number that is too large", "数字过大"
+    return None
 
 
 def _is_text(text: str) -> bool:

@@ -13,6 +13,13 @@ from core.json_access import as_list, as_object, as_text
 
 _KINDS = ("image", "audio", "video")
 _LONGEST_NAME = 200
+_UNFETCHABLE = (
+    "can't be fetched: send the bytes as a source of type data, or a url",
+    "无法获取：请以 data 类型的 source 发送内容，或给出 url",
+)
+TOO_MANY = (f"has more than {MOST_ATTACHMENTS} pictures and files", f"最多 {MOST_ATTACHMENTS} 个图片和文件")
+"""The refusal of more attachments than a message may have, in English and Chinese."""
+
 _INLINE, _BASE64 = "data:", ";base64,"
 
 
@@ -31,8 +38,12 @@ def text_of(content: str | Sequence[object]) -> str:
     return "\n".join(part.text for part in content if isinstance(part, TextPart))
 
 
-def read_content(content: str | Sequence[object], *, field: str, is_question: bool) -> MessageContent:
+def read_content(
+    content: str | Sequence[object], *, field: str, is_question: bool, is_answered: bool = False
+) -> MessageContent:
     """Read the content of a user's message; without a text it is called by the names of its pictures and files.
+
+    The media of an answered message were read before.
 
     Raises:
         InvalidRunInput: The question is empty, or has a part that can't be read or too many of them.
@@ -43,30 +54,30 @@ def read_content(content: str | Sequence[object], *, field: str, is_question: bo
         read = _read_media(part, f"{field}.{index}")
         if isinstance(read, MediaPart):
             media.append(read)
-        elif read and is_question:
-            raise InvalidRunInput(field=f"{field}.{index}", error=read)
+        elif read and not is_answered:
+            raise InvalidRunInput(f"{field}.{index}", *read)
     if not text.strip() and media:
         text = ", ".join(part.label for part in media)
-    if not is_question:
+    if is_answered:
         return MessageContent(text)
     if len(media) > MOST_ATTACHMENTS:
-        raise InvalidRunInput(field=field, error=f"has more than {MOST_ATTACHMENTS} pictures and files")
-    if not text.strip():
-        raise InvalidRunInput(field=field, error="must not be empty")
+        raise InvalidRunInput(field, *TOO_MANY)
+    if is_question and not text.strip():
+        raise InvalidRunInput(field, "must not be empty", "不能为空")
     return MessageContent(text, tuple(media))
 
 
-def _read_media(part: object, field: str) -> MediaPart | str:
-    """The picture or file of a part, or why it can't be read; nothing of a text."""
+def _read_media(part: object, field: str) -> MediaPart | tuple[str, str] | None:
+    """The picture or file of a part, or why it can't be read in English and Chinese; None for a text."""
     if isinstance(part, TextPart):
-        return ""
+        return None
     if not isinstance(part, (ImagePart, DocumentPart)):
-        return "can't be read: send text, images or documents"
+        return "can't be read: send text, images or documents", "无法读取：请发送文本、图片或文档"
     source = part.source
     kind: Literal["image", "document"] = "image" if isinstance(part, ImagePart) else "document"
     filename = _filename(part)
     if not isinstance(source, (DataSource, UrlSource)):
-        return "can't be fetched: send the bytes as a source of type data, or a url"
+        return _UNFETCHABLE
     mime_type, _, data = source.value[len(_INLINE) :].partition(_BASE64)
     if source.value[: len(_INLINE)].lower() == _INLINE and len(mime_type) < _LONGEST_NAME:
         return MediaPart(field, kind, data=data, mime_type=source.mime_type or mime_type, filename=filename)
@@ -126,7 +137,7 @@ def _media_part(part: dict[str, JsonValue], field: str) -> dict[str, JsonValue]:
     elif url := as_text(part.get("url")):
         source = {"type": "url", "value": url, "mimeType": mime_type}
     else:
-        raise InvalidRunInput(field=field, error="a binary part needs data or a url")
+        raise InvalidRunInput(field, "a binary part needs data or a url", "binary 部分需要 data 或 url")
     media: dict[str, JsonValue] = {"type": family if family in _KINDS else "document", "source": source}
     if filename := as_text(part.get("filename")):
         media["metadata"] = {"filename": filename}

@@ -7,7 +7,8 @@ from enum import Enum
 
 from pydantic import JsonValue
 
-from agents.agui.decoder import SNAKE_KEYS, read_run_request
+from agents.agui.decoder import read_run_request
+from agents.agui.field_names import SNAKE_KEYS, spelt_as_in
 from agents.run_request import MOST_ATTACHMENTS, ImageRef, RunRequest
 from agents.strategies import STRATEGIES
 from core.errors.requests import InvalidRunInput, MalformedJson, RejectedRunInput
@@ -74,7 +75,13 @@ def read_run_input(body: bytes) -> RunInput:
     """
     if len(body) > MOST_BYTES:
         raise InputRule.SIZE.broken("body", max_bytes=MOST_BYTES)
-    fields = _camel_keys(_parsed(body))
+    fields = _parsed(body)
+    with spelt_as_in(fields):
+        return _read(fields)
+
+
+def _read(body: dict[str, JsonValue]) -> RunInput:
+    fields = _camel_keys(body)
     _check_ids(fields)
     messages = _messages(fields.get("messages"))
     asking = [place for place, message in enumerate(messages) if message.get("role") == "user"]
@@ -99,10 +106,10 @@ def with_images(request: RunRequest, images: Sequence[ImageRef]) -> RunRequest:
     return replace(request, messages=(replace(question, images=tuple(images)),))
 
 
-def invalid(field: str, error: str = "") -> RejectedRunInput:
+def invalid(field: str, error: str = "", error_zh: str = "") -> RejectedRunInput:
     """A fault without a row in the table."""
     name = f"RunAgentInput.{field}" if field else "RunAgentInput"
-    more = {"error": error} if error else {}
+    more = {"error": error, "error_zh": error_zh} if error else {}
     return RejectedRunInput(f"invalid {name}", message_zh=f"{name} 无效", field=field or "body", **more)
 
 
@@ -121,7 +128,7 @@ def _camel_keys(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
     for key, value in body.items():
         name = SNAKE_KEYS.get(key, key)
         if name in fields and fields[name] != value:
-            raise invalid(name, "was given twice with different values")
+            raise invalid(name, "was given twice with different values", "出现了两次且值不同")
         fields[name] = value
     return fields
 
@@ -131,19 +138,19 @@ def _check_ids(fields: dict[str, JsonValue]) -> None:
     if not isinstance(thread_id, str) or not _UUID.fullmatch(thread_id):
         raise InputRule.THREAD_ID.broken("threadId")
     if not isinstance(run_id, str) or not run_id:
-        raise invalid("runId", "must be a text")
+        raise invalid("runId", "must be a text", "必须是文本")
     if len(run_id) > _LONGEST_RUN_ID:
         raise InputRule.RUN_ID.broken("runId", max_characters=_LONGEST_RUN_ID)
 
 
 def _messages(value: JsonValue) -> list[dict[str, JsonValue]]:
     if value is not None and not isinstance(value, list):
-        raise invalid("messages", "must be a list")
+        raise invalid("messages", "must be a list", "必须是列表")
     messages = as_list(value)
     if len(messages) > _MOST_MESSAGES:
         raise InputRule.MESSAGES.broken("messages", max_messages=_MOST_MESSAGES)
     if not all(isinstance(message, dict) for message in messages):
-        raise invalid("messages", "must be a list of objects")
+        raise invalid("messages", "must be a list of objects", "必须是对象列表")
     return [as_object(message) for message in messages]
 
 
@@ -152,25 +159,27 @@ def _text(message: dict[str, JsonValue]) -> str:
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
-        raise invalid("messages", "a user message has a text or a list of blocks")
+        raise invalid("messages", "a user message has a text or a list of blocks", "用户消息必须是文本或内容块列表")
     texts: list[str] = []
     for block in map(as_object, content):
         if block.get("type") == "text" and isinstance(block.get("text"), str):
             texts.append(as_text(block["text"]))
         elif block.get("type") != "binary":
-            raise invalid("messages", "a block is a text or binary")
+            raise invalid("messages", "a block is a text or binary", "内容块的类型必须是 text 或 binary")
     return "\n".join(texts)
 
 
 def _check_props(props: JsonValue) -> None:
     field = "forwardedProps.agent_type"
     if not isinstance(props, dict):
-        raise InputRule.PROPS.broken("forwardedProps", error="must be an object")
+        raise InputRule.PROPS.broken("forwardedProps", error="must be an object", error_zh="必须是对象")
     if unknown := sorted(props.keys() - _PROPS):
-        raise InputRule.PROPS.broken(f"forwardedProps.{unknown[0][:_LONGEST_DETAIL]}", error="unknown")
+        raise InputRule.PROPS.broken(
+            f"forwardedProps.{unknown[0][:_LONGEST_DETAIL]}", error="unknown", error_zh="未知的字段"
+        )
     agent_type = props.get("agent_type")
     if not isinstance(agent_type, str) or not agent_type:
-        raise InputRule.PROPS.broken(field, error="must be named")
+        raise InputRule.PROPS.broken(field, error="must be named", error_zh="必须给出")
     if agent_type not in STRATEGIES:
         shortened = agent_type[:_LONGEST_DETAIL]
         raise InputRule.PROPS.broken(field, agent_type=shortened, known=sorted(STRATEGIES))
@@ -222,10 +231,9 @@ def _request(
 
 def _as_rejected(error: InvalidRunInput) -> RejectedRunInput:
     field, fault = str(error.details["field"]), str(error.details["error"])
-    if field.startswith("forwardedProps.client_time"):
+    if fault.startswith("invalid client_time"):
         # Messages are fixed by the contract.
-        name = fault.removeprefix("invalid ")
-        return RejectedRunInput(fault, message_zh=f"{name} 无效", field=field)
-    rejected = invalid(field.partition(".")[0], fault)
+        return RejectedRunInput(fault, message_zh=str(error.details["error_zh"]), field=field)
+    rejected = invalid(field.partition(".")[0], fault, str(error.details["error_zh"]))
     rejected.details["field"] = field
     return rejected

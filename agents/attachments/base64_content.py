@@ -22,4 +22,4 @@ def decode_base64(data: str, most: int) -> bytes:
     try:
         return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise InvalidRunInput(field="", error="is not base64") from error
+        raise InvalidRunInput("", "is not base64", "不是 base64") from error

@@ -51,8 +51,14 @@ class RemoteFiles:
             FileTooLarge: It has more bytes; no more were read.
         """
         try:
-            async with self._turn, asyncio.timeout(FETCH_SECONDS):
+            # The wait for a turn counts: others' slow addresses must hold nobody up for long.
+            async with asyncio.timeout(FETCH_SECONDS), self._turn:
                 return await self._follow(url, most)
+        except UrlNotAllowed as refusal:
+            # The list that the refusal names is that of models and connections.
+            if "setting" in refusal.details:
+                raise UrlNotAllowed("Only public addresses are connected to", "只能连接公网地址") from None
+            raise
         except TimeoutError as error:
             raise FileNotFetched("it took too long", "耗时过长") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -71,8 +77,6 @@ class RemoteFiles:
                     return await _read(response, most)
             finally:
                 await response.aclose()
-            if request.url.userinfo:
-                raise UrlNotAllowed("A URL must not hold credentials", "URL 不能包含凭据")
             read_url(str(request.url))
         raise FileNotFetched("it leads to too many other addresses", "重定向次数过多")
 

@@ -102,9 +102,8 @@ class AttachmentService:
         return row
 
     async def discard(self, rows: Sequence[Attachment]) -> None:
-        """Remove images that were just stored and that nothing uses."""
-        if rows:
-            await self._remove(rows)
+        """Remove what was just stored, unless a run uses it: its commit may have succeeded although it seemed to fail."""
+        await self._remove(await self._mark_deleted(rows))
 
     async def _create_row(self, work: UnitOfWork, owner_id: str, file: _NewFile, quota: int) -> Attachment:
         if quota:

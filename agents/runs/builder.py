@@ -246,6 +246,9 @@ class RunBuilder:
             tools=answering.tools or task.tools,
             time=UserClock(client_time, answering.profile_timezone) if client_time else task.time,
             vision=await self._vision(recoverable.run, answering.follow_ups, task.model),
+            attached=await self._attached(recoverable.run, answering, task.limits)
+            if answering.document_ids
+            else task.attached,
         )
 
     async def _build_context(

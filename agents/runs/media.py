@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urlsplit
 
 from pydantic import JsonValue
-from sqlmodel import select
+from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.agui.message_parts import TOO_MANY
 from agents.attachments.base64_content import decode_base64
 from agents.attachments.documents import DocumentParser
 from agents.attachments.image_sanitizer import detect_type
@@ -23,7 +24,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.errors.auth import InvalidLink
 from core.errors.base import AgentexError
-from core.errors.requests import FileTooLarge
+from core.errors.requests import FileTooLarge, InvalidRunInput
 from core.json_access import as_list, as_object, as_text
 from core.runtime_config.live import LiveSettings
 from kb_service.models import Attachment
@@ -83,34 +84,39 @@ class MediaIntake:
         new = _QuestionMedia(principal, own_hosts)
         try:
             yield replace(plan, request=await self._read(plan, new))
-        except AgentexError:
+        except Exception:
             with suppress(AgentexError, OSError):
                 await self._attachments.discard(new.rows)
             raise
 
     async def _read(self, plan: RunPlan, new: _QuestionMedia) -> RunRequest:
-        request = plan.request
-        if not request.messages:
+        request, is_beside_answer = plan.request, plan.resume is not None
+        messages = request.follow_ups if is_beside_answer else request.messages
+        if not messages:
             return request
-        media = [part for message in request.messages for part in message.media]
-        *earlier, question = (replace(message, media=()) for message in request.messages)
-        if plan.resume is not None:
-            # It goes on with the question of its task.
-            return replace(request, messages=(*earlier, question))
-        is_new, earlier_documents = True, list[str]()
+        *earlier, question = (replace(message, media=()) for message in messages)
+        with_media = [message for message in messages if message.media]
+        earlier_documents, stored_messages = list[str](), dict[str, ChatMessage]()
         if plan.thread_key is not None:
             async with self._database.reading() as session:
                 earlier_documents = await newest_documents(session, plan.thread_key, most=MOST_ATTACHMENTS)
-                if media and (row := await _find_message(session, plan.thread_key, question.id)) is not None:
-                    is_new, question = False, replace(question, images=image_refs(row.details))
-        if media and is_new:
+                ids = [message.id for message in with_media]
+                stored_messages = await _find_messages(session, plan.thread_key, ids) if ids else {}
+        if (row := stored_messages.get(question.id)) is not None:
+            question = replace(question, images=image_refs(row.details))
+        media = [part for message in with_media if message.id not in stored_messages for part in message.media]
+        if media:
             await self._add_all(media, new)
-            images = tuple(dict.fromkeys(new.images.values()))
+            images = tuple(dict.fromkeys((*question.images, *new.images.values())))
             question = replace(question, images=images, documents=tuple(new.documents.values()))
         document_ids = [*earlier_documents, *(document.id for document in question.documents)]
-        return replace(request, messages=(*earlier, question), document_ids=tuple(document_ids[-MOST_ATTACHMENTS:]))
+        request = replace(request, document_ids=tuple(document_ids[-MOST_ATTACHMENTS:]))
+        stored = (*earlier, question)
+        return replace(request, follow_ups=stored) if is_beside_answer else replace(request, messages=stored)
 
     async def _add_all(self, media: Sequence[MediaPart], new: _QuestionMedia) -> None:
+        if len(media) > MOST_ATTACHMENTS:
+            raise InvalidRunInput("messages", *TOO_MANY)
         settings = await self._live.now()
         limits = AttachmentLimits(settings.max_attachment_bytes, settings.user_quota_bytes)
         for part in media:
@@ -157,9 +163,9 @@ class MediaIntake:
             raise
 
 
-async def _find_message(session: AsyncSession, thread_key: str, message_id: str) -> ChatMessage | None:
-    query = select(ChatMessage).where(ChatMessage.session_id == thread_key, ChatMessage.message_id == message_id)
-    return (await session.exec(query)).first()
+async def _find_messages(session: AsyncSession, thread_key: str, ids: Sequence[str]) -> dict[str, ChatMessage]:
+    query = select(ChatMessage).where(ChatMessage.session_id == thread_key, col(ChatMessage.message_id).in_(ids))
+    return {row.message_id: row for row in (await session.exec(query)).all()}
 
 
 def image_refs(details: dict[str, JsonValue]) -> tuple[ImageRef, ...]:

@@ -242,7 +242,7 @@ class Planner:
         )
         request = drop_unloadable_skills(request, config)
         if not request.messages:
-            raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
+            raise InvalidRunInput("messages", "no call of this thread waits for one", "本线程没有等待结果的调用")
         resources = RunResources(model, limits, rows, skills=skills.cards, connections=connections)
         return request, resources, probes
 
@@ -272,8 +272,8 @@ def drop_unloadable_skills(request: RunRequest, config: dict[str, JsonValue]) ->
         ("session.config.skill_ids", config.get("skill_ids")),
     ):
         if skill_ids:
-            error = f"the tool {load_skill.NAME} is switched off"
-            raise InvalidRunInput(field=field, error=error)
+            name = load_skill.NAME
+            raise InvalidRunInput(field, f"the tool {name} is switched off", f"工具 {name} 已停用")
     return replace(request, skills=())
 
 
@@ -312,7 +312,7 @@ async def choose_model(
         usable = await models.list_usable(session, principal)
         built_in = [selected.model.name for selected in usable.built_in]
         ids = [DEFAULT_MODEL_ID, *built_in, *(row.id for row in usable.registered)]
-        raise InvalidRunInput(field=field, error="unknown", known=ids) from None
+        raise InvalidRunInput(field, "unknown", "未知", known=ids) from None
 
 
 async def choose_connections(

@@ -90,10 +90,11 @@ async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
     run = await session.get_one(AgentRun, run_key)
     task = run if run.task_id == run.id else await session.get_one(AgentRun, run.task_id)
     request = _REQUESTS.validate_python(task.request["input"])
+    follow_ups = await _follow_ups(session, run)
     if task is not run:
-        # A weaker API key that answers must not gain the task's permissions.
-        answering = _REQUESTS.validate_python(run.request["input"])
-        request = replace(request, lacking=(*request.lacking, *answering.lacking))
+        # A weaker API key that answers, or wrote beside an answer, must not gain the task's permissions.
+        others = (_REQUESTS.validate_python(run.request["input"]), *follow_ups)
+        request = replace(request, lacking=(*request.lacking, *(name for other in others for name in other.lacking)))
     past = await journal_store.read(session, run.task_id)
     logged = await event_log.read_all(session, run_key)
     answered = await task_logs.answered_call_ids(session, run)
@@ -109,7 +110,7 @@ async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
         frozenset(key for key in calls if key.removeprefix("call:") not in answered),
         ModelRef(run.model_id, run.model),
         await task_logs.transcript_before(session, run),
-        await _follow_ups(session, run),
+        follow_ups,
     )
 
 

@@ -14,7 +14,7 @@ from agents.run_request import RunRequest, UserMessage
 from agents.sessions.service import last_question
 from core.errors.requests import InvalidRunInput
 
-FOREIGN_ID = "the last one has the id of another message of this thread"
+FOREIGN_ID = "the last one has the id of another message of this thread", "最后一条消息使用了本线程中另一条消息的 ID"
 # Variables per statement, below the limits of all databases.
 _AT_ONCE = 500
 
@@ -94,11 +94,11 @@ async def _check_id(session: AsyncSession, session_key: str, message: UserMessag
     )
     stored = (await session.exec(query)).first()
     if stored is not None and tuple(stored) != ("user", message.text):
-        raise InvalidRunInput(field="messages", error=FOREIGN_ID)
+        raise InvalidRunInput("messages", *FOREIGN_ID)
 
 
 async def _known_ids(session: AsyncSession, session_key: str, messages: Sequence[UserMessage]) -> set[str]:
-    """Ids that are stored already; clients send all of a thread or nothing."""
+    """Ids that are stored already."""
     if not messages:
         return set()
     ids = select(ChatMessage.message_id).where(ChatMessage.session_id == session_key)

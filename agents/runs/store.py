@@ -213,7 +213,7 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     asked_before = (await session.exec(query.where(col(ChatMessage.message_id) == question.id))).first()
     if asked_before is not None:
         if (asked_before.role, asked_before.content) != ("user", question.text):
-            raise InvalidRunInput(field="messages", error=FOREIGN_ID)
+            raise InvalidRunInput("messages", *FOREIGN_ID)
         # A repeated question does not follow its own earlier answer.
         query = query.where(col(ChatMessage.position) < asked_before.position)
     # Messages without text hold only calls, useless to a model without their turn.

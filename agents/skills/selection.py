@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.run_request import MOST_SKILLS, PinnedSkill, RunRequest, SkillChoice, read_skill_choices
+from agents.run_request import MOST_SKILLS, NO_CHOICES, PinnedSkill, RunRequest, SkillChoice, read_skill_choices
 from agents.skills.active import OfferedSkill, RunTask, SkillVersionRef
 from agents.skills.loader import ImpressionCounter, OwnerSkillLoader
 from agents.skills.run_skills import MOST_TOKENS, RunSkills, SkillResources
@@ -143,7 +143,7 @@ def _chosen(pinned: Sequence[PinnedSkill], offered: Sequence[OfferedSkill]) -> l
     return chosen
 
 
-_NO_SUCH = "no such id"
+_NO_SUCH = "no such id", "没有这个 ID"
 _SLASH = re.compile(r"^/(?P<name>[A-Za-z0-9][\w.-]*(?:/[a-z0-9][a-z0-9-]*)?)(?=\s|$)")
 
 
@@ -194,19 +194,22 @@ async def select_skills(
 
 def _check_size(skills: Sequence[OpenedSkill], field: str) -> None:
     if len(skills) > MOST_SKILLS:
-        error = f"{len(skills)} skills with the one of the message, at most {MOST_SKILLS}"
-        raise InvalidRunInput(field=field, error=error)
+        count = len(skills)
+        error = f"{count} skills with the one of the message, at most {MOST_SKILLS}"
+        raise InvalidRunInput(field, error, f"连同消息中的技能共 {count} 个，最多 {MOST_SKILLS} 个")
     tokens = sum(choice.parsed.token_estimate for choice in skills)
     if tokens > MOST_TOKENS:
         error = f"about {tokens} tokens together, more than {MOST_TOKENS}: choose fewer"
-        raise InvalidRunInput(field=field, error=error)
+        raise InvalidRunInput(field, error, f"合计约 {tokens} 个 token，超过 {MOST_TOKENS}：请少选一些")
 
 
-async def find_config_fault(session: AsyncSession, principal: Principal, configured: JsonValue) -> str | None:
-    """What is wrong with a session's ``skill_ids``, if anything."""
+async def find_config_fault(
+    session: AsyncSession, principal: Principal, configured: JsonValue
+) -> tuple[str, str] | None:
+    """What is wrong with a session's ``skill_ids``, if anything, in English and Chinese."""
     choices = read_skill_choices(configured or [])
     if choices is None:
-        return "must be a list of ids or of {id, version}"
+        return NO_CHOICES
     if choices:
         principal.require(Permission.SKILL_VIEW)
     for choice in choices:
@@ -221,4 +224,4 @@ async def _opened(session: AsyncSession, principal: Principal, choice: SkillChoi
     try:
         return await catalog.open_skill(session, principal, choice.id, choice.version)
     except (SkillNotFound, SkillVersionNotFound):
-        raise InvalidRunInput(field=field, error=_NO_SUCH, value=choice.id) from None
+        raise InvalidRunInput(field, *_NO_SUCH, value=choice.id) from None

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from agents.agui.decoder import read_run_request
 from agents.agui.encoder import to_snake_case
+from agents.agui.field_names import spelt_as_in
 from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
 from api.agents.attachments import ATTACHMENT_ERRORS, DOCUMENT_ERRORS, LINK_ERRORS, OwnHosts
 from api.dependencies import Agents, CurrentPrincipal, RequestedCursor, requires
@@ -95,7 +96,8 @@ async def run_agent(
     The run goes on when the connection breaks; ``stop`` ends it.
     """
     request = read_run_request(body)
-    run_key = await agents.runs.start(principal, request, own_hosts=own_hosts)
+    with spelt_as_in(body):
+        run_key = await agents.runs.start(principal, request, own_hosts=own_hosts)
     spell = to_snake_case if request.spelling == "snake" else None
     framing = choose_framing(media_type, spell)
     return stream_run(agents.runs, RunPosition(run_key, request.run_id), framing)

@@ -8,6 +8,7 @@ from fastapi import Body, Depends
 from pydantic import JsonValue
 
 from agents.agui.decoder import read_run_request, read_thread_id
+from agents.agui.field_names import spelt_as_in
 from agents.async_runs.event_mapper import read_outcome
 from agents.attachments.documents import MOST_CHARACTERS
 from agents.attachments.image_sanitizer import MIME_TYPES
@@ -105,7 +106,8 @@ async def run_agent(
     `protocolVersion` gets `error` with a code beside what failed.
     """
     request = read_run_request(body)
-    run_key = await agents.runs.start(principal, request, reject=RejectPolicy.RUN, own_hosts=own_hosts)
+    with spelt_as_in(body):
+        run_key = await agents.runs.start(principal, request, reject=RejectPolicy.RUN, own_hosts=own_hosts)
     place = RunPosition(run_key, request.run_id)
     return stream_run(agents.runs, place, _framing(media_type, request.declared_version))
 

@@ -10,7 +10,6 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from api.http.responses import ErrorBody
-from api.http.validation_errors import error_details
 from core.errors.auth import NotAuthenticated, NotFound
 from core.errors.base import AgentexError
 from core.errors.conflicts import Conflict
@@ -24,6 +23,7 @@ from core.errors.requests import (
 )
 from core.errors.server import EngineUnavailable, VectorIndexUnavailable
 from core.logging import get_logger
+from core.types.validation_errors import error_details
 from kb_service.failures import MODEL_ERRORS
 
 log = get_logger(__name__)

@@ -179,11 +179,14 @@ class UnknownAgentType(AgentexError):
 
 
 class InvalidRunInput(AgentexError):
-    """The AG-UI run input is invalid; the details name the field."""
+    """The AG-UI run input is invalid; the details name the field, and say in both languages what is wrong with it."""
 
     code = 40019
     message = "The run input is not valid"
     message_zh = "运行输入无效"
+
+    def __init__(self, field: str, error: str, error_zh: str, **details: object) -> None:
+        super().__init__(field=field, error=error, error_zh=error_zh, **details)
 
 
 class RejectedRunInput(AgentexError):

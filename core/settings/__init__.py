@@ -109,6 +109,11 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         description="Private addresses that models and connections may lead to: host:port, separated by commas.",
     )
 
+    file_private_targets: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Private addresses that files of messages are fetched from, for every user: host:port, by commas.",
+    )
+
     mcp_call_seconds: float = Field(default=60, gt=0, description="Longest call of a tool on an MCP server.")
 
     rerank_base_url: str | None = Field(
@@ -241,7 +246,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     def _read_object(cls, value: object) -> object:
         return read_json(value, "object")
 
-    @field_validator("allowed_private_targets", mode="before")
+    @field_validator("allowed_private_targets", "file_private_targets", mode="before")
     @classmethod
     def _read_targets(cls, value: object) -> object:
         if not isinstance(value, str):

@@ -45,6 +45,8 @@ _CHINESE = {
     "less_than_equal": "不能大于 {le}",
     "enum": "可用的值：{expected}",
     "literal_error": "可用的值：{expected}",
+    "union_tag_invalid": "可用的值：{expected_tags}",
+    "union_tag_not_found": "缺少字段 {discriminator}",
     "string_pattern_mismatch": "应符合格式 {pattern}",
 }
 # A list of thousands can be wrong at each place; the branches of one value are far fewer.

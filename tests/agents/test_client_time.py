@@ -95,6 +95,7 @@ def test_run_input_carries_it_and_names_its_fault():
     assert caught.value.details == {
         "field": "forwardedProps.client_time.device_timezone",
         "error": "invalid client_time.device_timezone",
+        "error_zh": "client_time.device_timezone 无效",
     }
 
 

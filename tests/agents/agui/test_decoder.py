@@ -21,6 +21,7 @@ from agents.run_request import (
 from core.errors.requests import InvalidRunInput
 from tests.fixtures.cpu_time import processor_seconds
 
+REPLY = {"id": "r0", "role": "assistant", "content": "Good."}
 ASK = {"id": "m1", "role": "user", "content": "查询服务器状态"}
 
 
@@ -31,6 +32,8 @@ def body(**fields: object) -> dict:
 def refusal(given: object) -> dict:
     with pytest.raises(InvalidRunInput) as caught:
         read_run_request(given)  # type: ignore[arg-type]
+    in_chinese = str(caught.value.details.pop("error_zh"))
+    assert not in_chinese.isascii()
     return caught.value.details
 
 
@@ -132,11 +135,11 @@ def test_text_parts_are_joined():
     assert request.question == "a\nb"
 
 
-def test_media_of_earlier_messages_does_not_matter():
+def test_media_of_answered_messages_does_not_matter():
     sound = {"type": "audio", "source": {"type": "url", "value": "https://x/y.mp3"}}
     old = {"id": "m0", "role": "user", "content": [{"type": "text", "text": "a"}, sound]}
 
-    assert read_run_request(body(messages=[old, ASK])).messages[0] == UserMessage("m0", "a")
+    assert read_run_request(body(messages=[old, REPLY, ASK])).messages[0] == UserMessage("m0", "a")
     assert refusal(body(messages=[old])) == {
         "field": "messages.0.content.1",
         "error": "can't be read: send text, images or documents",
@@ -161,7 +164,8 @@ def test_message_without_text_has_the_names_of_its_images_whether_it_is_the_ques
     old = {"id": "m0", "role": "user", "content": [image, binary]}
 
     assert read_run_request(body(messages=[old])).question == "image/png, b.png"
-    assert read_run_request(body(messages=[old, ASK])).messages[0] == UserMessage("m0", "image/png, b.png")
+    answered = read_run_request(body(messages=[old, REPLY, ASK])).messages[0]
+    assert answered == UserMessage("m0", "image/png, b.png")
 
 
 def test_binary_parts_of_0_x_clients_are_upgraded():
@@ -216,10 +220,10 @@ def test_tool_messages_are_read_for_calls_that_wait():
         (body(messages=[{"id": "a", "role": "assistant", "content": "hi"}]), "messages"),
         (body(messages="hi"), "messages"),
         (body(messages=[7]), "messages.0"),
-        (body(messages=[{**ASK, "content": None}]), "messages.0.user.content"),
+        (body(messages=[{**ASK, "content": None}]), "messages.0.content"),
         (body(messages=[{**ASK, "content": " \n"}]), "messages.0.content"),
         (body(messages=[{**ASK, "role": "robot"}]), "messages.0"),
-        (body(messages=[{"role": "user", "content": "x"}]), "messages.0.user.id"),
+        (body(messages=[{"role": "user", "content": "x"}]), "messages.0.id"),
         (body(messages=[ASK, {**ASK, "content": "other"}]), "messages"),
         (body(threadId=7), "threadId"),
         (body(threadId="x" * (LONGEST_ID + 1)), "threadId"),

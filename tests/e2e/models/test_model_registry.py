@@ -148,7 +148,7 @@ def refused_run(caller: Api, model_id: str) -> str:
     body = run_body("Hello", forwarded_props={"model_id": model_id})
     answer = caller.request("POST", "/agent/run", json=body)
     assert answer.json()["code"] == InvalidRunInput.code
-    assert answer.json()["details"]["field"] == "forwardedProps.model_id"
+    assert answer.json()["details"]["field"] == "forwarded_props.model_id"
     return answer.text
 
 

@@ -345,22 +345,31 @@ MALFORMED = {
     "null content": ({"messages": [{**ASK, "content": None}]}, "messages.0"),
     "NUL": ({"messages": [{**ASK, "content": "a\0b"}]}, "messages.0.content"),
     "half a pair": ({"thread_id": "\ud800"}, "thread_id"),
-    "thread id is a number": ({"thread_id": 7}, "threadId"),
-    "long thread id": ({"thread_id": "x" * 201}, "threadId"),
-    "long run id": ({"run_id": "x" * 201}, "runId"),
+    "thread id is a number": ({"thread_id": 7}, "thread_id"),
+    "long thread id": ({"thread_id": "x" * 201}, "thread_id"),
+    "long run id": ({"run_id": "x" * 201}, "run_id"),
     "two spellings": ({"threadId": "another"}, "threadId"),
     "state is a list": ({"state": []}, "state"),
     "deep state": ({"state": json.loads('{"a":' * 254 + "1" + "}" * 254)}, "state.a"),
     "huge number": ({"state": {"a": 10**30}}, "state.a"),
     "tool without description": ({"tools": [{"name": "f"}]}, "tools.0.description"),
     "context value": ({"context": [{"description": "d", "value": 1}]}, "context.0.value"),
-    "props is text": ({"forwarded_props": "x"}, "forwardedProps"),
+    "props is text": ({"forwarded_props": "x"}, "forwarded_props"),
     "knowledge bases": (
         {"forwarded_props": {"knowledge_base_ids": "x"}},
-        "forwardedProps.knowledge_base_ids",
+        "forwarded_props.knowledge_base_ids",
     ),
-    "unknown model": ({"forwarded_props": {"model_id": "gpt"}}, "forwardedProps.model_id"),
-    "unknown skill": ({"forwarded_props": {"skill_ids": ["s"]}}, "forwardedProps.skill_ids"),
+    "knowledge bases in camelCase": (
+        {"forwarded_props": {"knowledgeBaseIds": "x"}},
+        "forwarded_props.knowledgeBaseIds",
+    ),
+    "client time in camelCase": (
+        {"forwarded_props": {"clientTime": {"deviceTimezone": "Nowhere"}}},
+        "forwarded_props.clientTime.deviceTimezone",
+    ),
+    "unknown model": ({"forwarded_props": {"model_id": "gpt"}}, "forwarded_props.model_id"),
+    "unknown model in camelCase": ({"forwarded_props": {"modelId": "gpt"}}, "forwarded_props.modelId"),
+    "unknown skill": ({"forwarded_props": {"skill_ids": ["s"]}}, "forwarded_props.skill_ids"),
 }
 
 
@@ -374,6 +383,7 @@ def test_malformed_input_is_refused_with_its_field(embedded: Server, name: str):
 
     assert details["field"].startswith(field)
     assert details["error"]
+    assert any(character > "\u2e7f" for character in details["error_zh"])
     assert user.get("/sessions")["total"] == 0
 
 

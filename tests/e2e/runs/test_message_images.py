@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import zlib
 from typing import Any
 from uuid import uuid4
@@ -201,7 +202,7 @@ def test_message_has_three_attachments_at_most(llm_product: Server):
     user = llm_product.person()
     parts = [image_part(picture((n, n))) for n in range(1, 5)]
     details = check_error(post(user, "/agent", question("What? #plain", *parts)), InvalidRunInput)
-    assert details == {"field": "messages.0.content", "error": "has more than 3 pictures and files"}
+    assert (details["field"], details["error"]) == ("messages.0.content", "has more than 3 pictures and files")
 
 
 def test_large_photo_fits_into_a_run_but_into_no_other_body(llm_product: Server, scripted_llm: ModelServer):
@@ -238,3 +239,39 @@ def test_stock_client_sends_an_image(
     assert [made.error for made in talk.runs] == [None, None]
     assert text_of(talk.runs[0].events) == "Hello from the model."
     assert llm_product.count("attachment", owner_id=user.user_id) == 1
+
+
+def test_image_beside_an_answer_is_shown_and_kept_out_of_the_run(llm_product: Server, scripted_llm: ModelServer):
+    user = llm_product.person()
+    calls = json.dumps([["confirm_action", {"message": "Delete?"}]])
+    first = run(user, question(f"Please. #calls {calls}"))
+    (interrupt,) = first[-1]["outcome"]["interrupts"]
+    body = question("What is this? #plain", image_part(), thread_id=first[0]["threadId"])
+    body["resume"] = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"confirmed": True}}]
+    run(user, body)
+
+    assert [image.size for image in images_shown(scripted_llm)] == [(30, 20)]
+    messages = user.get(f"/sessions/{first[0]['threadId']}/messages")["items"]
+    assert [bool(message["metadata"].get("attachments")) for message in messages if message["role"] == "user"] == [
+        False,
+        True,
+    ]
+    content = base64.b64encode(picture()).decode()
+    assert not [row for row in llm_product.sql("SELECT request FROM agent_run") if content[:60] in str(row)]
+
+
+def test_image_of_a_message_that_was_never_answered_is_shown_with_the_next(
+    llm_product: Server, scripted_llm: ModelServer
+):
+    user = llm_product.person()
+    body = question("Look at this.", image_part())
+    body["messages"].append({"id": "next", "role": "user", "content": "What is it? #plain"})
+    run(user, body)
+    assert [image.size for image in images_shown(scripted_llm)] == [(30, 20)]
+
+
+def test_large_body_may_hold_bytes_but_not_more_values(llm_product: Server):
+    user = llm_product.person()
+    values = llm_product.settings.max_request_bytes
+    body = question("? #plain") | {"state": {"items": [[]] * values}}
+    check_error(post(user, "/agent", body), RequestTooLarge)

@@ -99,6 +99,13 @@ def test_own_process_is_no_target(llm_product: Server):
     check_error(post(user, "/agent", question("What? #plain", url_part(url))), UrlNotAllowed)
 
 
+def test_private_target_of_models_is_not_fetched_from(llm_product: Server, scripted_llm: ModelServer):
+    user = llm_product.person()
+    part = url_part(f"{scripted_llm.base_url}/models")
+    details = check_error(post(user, "/agent", question("What? #plain", part)), UrlNotAllowed)
+    assert "setting" not in details
+
+
 def test_redirect_to_a_private_target_is_refused(llm_product: Server, outside_files: FileServer):
     user = llm_product.person()
     outside_files.redirects.update({"/inside": "http://127.0.0.1:1/a.png", "/disk": "file:///etc/passwd"})

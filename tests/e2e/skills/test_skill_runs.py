@@ -270,11 +270,11 @@ def test_foreign_skill_is_as_absent_as_one_that_never_was(llm_product: Server, p
     for skill_id in (foreign, str(uuid4()), "no-such"):
         body = run_body("Hello", forwarded_props={"skill_ids": [skill_id]})
         refused = person.refused(InvalidRunInput, "POST", "/agent/run", json=body)
-        fault = {"error": "no such id", "value": skill_id}
-        assert refused == {"field": "forwardedProps.skill_ids", **fault}
+        fault = {"error": "no such id", "error_zh": "没有这个 ID", "value": skill_id}
+        assert refused == {"field": "forwarded_props.skill_ids", **fault}
         config = {"config": {"skill_ids": [skill_id]}}
         refused = person.refused(InvalidRequest, "POST", "/sessions", json=config)
-        assert refused == {"field": "config.skill_ids", "error": "no such id"}
+        assert refused == {"field": "config.skill_ids", "error": "no such id", "error_zh": "没有这个 ID"}
     mine = write_skill(llm_product, person.user_id, REVIEW)
     for pin in ({"id": mine, "version": 7}, {"id": foreign, "version": 1}):
         body = run_body("Hello", forwarded_props={"skill_ids": [pin]})

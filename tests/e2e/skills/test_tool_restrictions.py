@@ -52,12 +52,12 @@ def test_skills_are_not_chosen_for_runs_that_may_not_load_them(llm_product: Serv
     session = person.post("/sessions", {"config": {"skill_ids": [report]}})
     person.put("/users/me/tool-policies", {"policies": {"load_skill": "never"}})
     for field, fields in (
-        ("forwardedProps.skill_ids", {"forwarded_props": {"skill_ids": [report]}}),
+        ("forwarded_props.skill_ids", {"forwarded_props": {"skill_ids": [report]}}),
         ("session.config.skill_ids", {"thread_id": session["id"]}),
     ):
         body = run_body("Hello", **fields)
         refused = person.refused(InvalidRunInput, "POST", "/agent/run", json=body)
-        assert refused == {"field": field, "error": "the tool load_skill is switched off"}
+        assert (refused["field"], refused["error"]) == (field, "the tool load_skill is switched off")
     # A slug is just text then.
     assert results_of(verified_events(person, run_with_calls(said="/daily-report"))) == []
 
