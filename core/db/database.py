@@ -1,5 +1,6 @@
 """Database facade: engine, sessions and read functions on SQLite or PostgreSQL."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -9,7 +10,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db import sqlite
@@ -34,6 +35,8 @@ LOCK_SECONDS = "agentex_lock_seconds"
 _COMMAND_SECONDS = 60
 # A silent server or an exhausted pool must not hold a request for longer.
 _CONNECT_SECONDS = 4
+_LAST_SESSIONS_SECONDS = 1.0
+_LAST_SESSIONS_PAUSE = 0.01
 
 
 class Database:
@@ -112,11 +115,20 @@ class Database:
             await (await session.connection()).execute(text("SELECT 1"))
 
     async def close(self) -> None:
+        """Close all connections; sessions that are about to end are waited for, others lose theirs."""
+        await self._wait_for_sessions()
         await self.engine.dispose()
         if self._read_pool is not None:
             self._read_pool.close()
         if self._write_lock is not None:
             self._write_lock.close()
+
+
+    async def _wait_for_sessions(self) -> None:
+        pool = self.engine.pool
+        deadline = time.monotonic() + _LAST_SESSIONS_SECONDS
+        while isinstance(pool, QueuePool) and pool.checkedout() and time.monotonic() < deadline:
+            await asyncio.sleep(_LAST_SESSIONS_PAUSE)
 
 
 def open_database(settings: Settings) -> Database:

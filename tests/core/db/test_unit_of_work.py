@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from sqlalchemy import func
+from sqlalchemy import func, text
 from sqlalchemy.exc import IntegrityError, StatementError
 from sqlmodel import select
 
@@ -179,3 +179,20 @@ async def test_moment_without_a_zone_is_refused(database: Database):
     with pytest.raises((StatementError, ValueError), match="without a zone"):
         async with unit_of_work(database) as work:
             work.session.add(key_row(datetime(2026, 2, 3)))  # noqa: DTZ001 - that is the point
+
+
+async def test_database_closes_behind_sessions_that_are_about_to_end(database_url: str):
+    database = Database(database_url)
+    begun = asyncio.Event()
+
+    async def read() -> None:
+        async with database.reading() as session:
+            begun.set()
+            await asyncio.sleep(0.1)
+            await (await session.connection()).execute(text("SELECT 1"))
+
+    reading = asyncio.create_task(read())
+    await begun.wait()
+    await database.close()
+    assert reading.done()
+    await reading
