@@ -13,7 +13,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import JsonValue, ValidationError
 
 from agents.tool_names import LeftOutTool
-from core.json_access import as_list, as_object, as_text
+from core.json_access import as_object, as_text
 
 _TOOL_FIELDS = ("name", "title", "description", "inputSchema", "annotations")
 _BLOCK_FIELDS = {
@@ -43,12 +43,7 @@ def read_entries(
             continue
         tool = {field: entry[field] for field in _TOOL_FIELDS if field in entry}
         if isinstance(schema := tool.get("inputSchema"), dict):
-            tool["inputSchema"] = schema = _loosened(schema)
-            if schema["type"] != "object":
-                left_out.append(
-                    LeftOutTool(name, "its inputSchema must have the type object", "inputSchema 的 type 必须是 object")
-                )
-                continue
+            tool["inputSchema"] = _without_nulls(schema)
         try:
             # The strictest of the protocol's versions: what it takes, all take.
             parse_server_result("tools/list", LATEST_HANDSHAKE_VERSION, {"tools": [tool]})
@@ -62,20 +57,10 @@ def read_entries(
     return tools, left_out
 
 
-def _loosened(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """A tool's schema without rules that the protocol can't read; one that names no type is of an object."""
-    loosened = {keyword: rule for keyword, rule in schema.items() if rule is not None}
-    if not isinstance(loosened.get("$schema"), str):
-        loosened.pop("$schema", None)
-    if "required" in loosened:
-        loosened["required"] = [name for name in as_list(loosened["required"]) if isinstance(name, str)]
-    if "properties" in loosened:
-        properties = as_object(loosened["properties"])
-        loosened["properties"] = {
-            name: rule if isinstance(rule, dict | bool) else {} for name, rule in properties.items()
-        }
-    kinds = loosened.get("type", "object")
-    return {**loosened, "type": "object" if "object" in as_list(kinds) else kinds}
+def _without_nulls(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """A tool's schema without rules that are null; where nothing is left the tool takes no arguments."""
+    rules = {keyword: rule for keyword, rule in schema.items() if rule is not None}
+    return {"type": "object"} if schema and not rules else rules
 
 
 def _unreadable(name: str, error: ValidationError) -> LeftOutTool:

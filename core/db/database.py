@@ -35,8 +35,8 @@ LOCK_SECONDS = "agentex_lock_seconds"
 _COMMAND_SECONDS = 60
 # A silent server or an exhausted pool must not hold a request for longer.
 _CONNECT_SECONDS = 4
-_LAST_SESSIONS_SECONDS = 1.0
-_LAST_SESSIONS_PAUSE = 0.01
+# Together a second.
+_LAST_SESSIONS_CHECKS, _LAST_SESSIONS_PAUSE = 100, 0.01
 
 
 class Database:
@@ -123,11 +123,11 @@ class Database:
         if self._write_lock is not None:
             self._write_lock.close()
 
-
     async def _wait_for_sessions(self) -> None:
         pool = self.engine.pool
-        deadline = time.monotonic() + _LAST_SESSIONS_SECONDS
-        while isinstance(pool, QueuePool) and pool.checkedout() and time.monotonic() < deadline:
+        for _ in range(_LAST_SESSIONS_CHECKS):
+            if not isinstance(pool, QueuePool) or not pool.checkedout():
+                break
             await asyncio.sleep(_LAST_SESSIONS_PAUSE)
 
 
