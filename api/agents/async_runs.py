@@ -1,6 +1,6 @@
 """Asynchronous runs and thread streams (docs/reference/run-events.md)."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 from typing import Any
 
@@ -13,6 +13,7 @@ from agents.async_runs.input import MOST_BYTES, AttachedImage, InputRule, read_r
 from agents.async_runs.thread_stream import ThreadEvent, find_position, follow_thread, is_new_thread
 from agents.run_request import ImageRef
 from agents.strategies import STRATEGIES
+from api.agents.attachments import OwnHosts
 from api.container import AgentServices
 from api.dependencies import Agents, CurrentDatabase, CurrentPrincipal, RequestedCursor, requires
 from api.http.errors import error_responses
@@ -135,7 +136,9 @@ async def _read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-async def _resolved(image: AttachedImage, principal: Principal, agents: AgentServices, hosts: set[str]) -> ImageRef:
+async def _resolved(
+    image: AttachedImage, principal: Principal, agents: AgentServices, hosts: Collection[str]
+) -> ImageRef:
     try:
         row = await agents.attachments.resolve(image.url, principal, hosts=hosts)
     except (InvalidLink, LinkExpired) as error:
@@ -165,7 +168,7 @@ async def _resolved(image: AttachedImage, principal: Principal, agents: AgentSer
     },
 )
 async def accept_run(
-    request: Request, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
+    request: Request, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents, own_hosts: OwnHosts
 ) -> TaskAcceptedResponse:
     """Accept a run and answer at once; its events are read from the thread's stream.
 
@@ -173,8 +176,7 @@ async def accept_run(
     breaks a rule is answered with 42201 and the rule's own message.
     """
     run_input = read_run_input(await _read_body(request))
-    hosts = {request.headers.get("host", "")}
-    images = [await _resolved(image, principal, agents, hosts) for image in run_input.images]
+    images = [await _resolved(image, principal, agents, own_hosts) for image in run_input.images]
     run_key = await agents.runs.start(principal, with_images(run_input.request, images))
     async with database.reading() as session:
         created = await is_new_thread(session, run_key)

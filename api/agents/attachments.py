@@ -104,7 +104,7 @@ ATTACHMENT_ERRORS = (
 DOCUMENT_ERRORS = (FileTypeMismatch, TextRecognitionMissing, UnreadableFile, ArchiveLimits)
 """What may be wrong with a document in a message."""
 LINK_ERRORS = (UrlNotAllowed, FileNotFetched, InvalidLink, LinkExpired)
-"""What may be wrong with the address of an image in a message."""
+"""What may be wrong with the address of an image or a document in a message."""
 
 
 async def _own_hosts(request: Request) -> frozenset[str]:

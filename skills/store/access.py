@@ -1,5 +1,6 @@
 """Access to skills: authorization, the version that a caller is served, and its bytes."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -18,7 +19,9 @@ from core.auth.sharing import access_by_id, authorize
 from core.db.pagination import PageRequest, paginate
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from core.errors.conflicts import SkillChanged
+from skills.diagnostics import Finding
 from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
+from skills.parser.parse import parse
 from skills.schema import SkillFile
 from skills.store import visibility as skill_visibility
 from skills.store.catalog import FileEntry, list_files, read_blob
@@ -145,6 +148,12 @@ async def list_version_numbers(session: AsyncSession, view: SkillView) -> list[i
 async def read_content(session: AsyncSession, version: SkillVersion) -> bytes:
     """The bytes of a version's SKILL.md."""
     return await read_blob(session, version.skill_id, version.content_sha256)
+
+
+async def find_folder_name(session: AsyncSession, version: SkillVersion) -> str:
+    """The name that a version has not from its content but from its folder; else empty."""
+    own = await asyncio.to_thread(parse, await read_content(session, version))
+    return "" if isinstance(own, Finding) or own.model.name == version.name else version.name
 
 
 async def read_files(session: AsyncSession, version: SkillVersion) -> list[SkillFile]:

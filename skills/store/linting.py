@@ -36,7 +36,7 @@ class SkillLinter:
         """The context of contents: link targets are the files of ``version``, and siblings exclude ``skill_id``."""
         files, default_name = None, ""
         if version is not None:
-            default_name = version.name
+            default_name = await skill_access.find_folder_name(session, version)
             files = ("SKILL.md", *(file.path for file in catalog.list_files(version)))
         known_tools = await self._known_tools(session)
         siblings = await self._read_siblings(session, skill_id)

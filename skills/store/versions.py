@@ -1,6 +1,5 @@
 """Immutable versions of skills, their blobs and quota, and the builders of next versions."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -12,9 +11,8 @@ from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.conflicts import SkillChanged
 from core.errors.requests import InvalidRequest, QuotaExceeded
-from skills.diagnostics import Finding
 from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
-from skills.parser.parse import PARSER_VERSION, parse
+from skills.parser.parse import PARSER_VERSION
 from skills.schema import Severity, SkillFile
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
@@ -188,15 +186,9 @@ def with_content(content: bytes) -> VersionBuilder:
         if digest(content) == newest.content_sha256:
             return None
         files = await skill_access.read_files(session, newest)
-        return await validate(content, files, default_name=await _outer_name(session, newest))
+        return await validate(content, files, default_name=await skill_access.find_folder_name(session, newest))
 
     return build
-
-
-async def _outer_name(session: AsyncSession, version: SkillVersion) -> str:
-    """The name that a version has not from its content but from its folder; else empty."""
-    own = await asyncio.to_thread(parse, await skill_access.read_content(session, version))
-    return "" if isinstance(own, Finding) or own.model.name == version.name else version.name
 
 
 def with_validated(validated: ValidatedSkill) -> VersionBuilder:
