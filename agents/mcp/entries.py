@@ -59,7 +59,7 @@ def read_entries(
 
 def _without_nulls(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """A tool's schema without rules that are null; where nothing is left the tool takes no arguments."""
-    rules = {keyword: rule for keyword, rule in schema.items() if rule is not None}
+    rules: dict[str, JsonValue] = {keyword: rule for keyword, rule in schema.items() if rule is not None}
     return {"type": "object"} if schema and not rules else rules
 
 

@@ -45,10 +45,11 @@ _CHINESE = {
     "less_than_equal": "不能大于 {le}",
     "enum": "可用的值：{expected}",
     "literal_error": "可用的值：{expected}",
-    "union_tag_invalid": "可用的值：{expected_tags}",
-    "union_tag_not_found": "缺少字段 {discriminator}",
+    "union_tag_invalid": "可用的值：{expected}",
+    "union_tag_not_found": "缺少该字段",
     "string_pattern_mismatch": "应符合格式 {pattern}",
 }
+_TAG_ERRORS = frozenset({"union_tag_invalid", "union_tag_not_found"})
 # A list of thousands can be wrong at each place; the branches of one value are far fewer.
 _MOST_LOOKED_AT = 1000
 _LENGTHS = {
@@ -75,6 +76,8 @@ def error_details(problems: Sequence[Mapping[str, Any]], body: object) -> dict[s
     deepest = max(related, key=len)
     about = [problem for problem, path in zip(problems, paths, strict=True) if path == deepest]
     place, *parts = deepest
+    if about[0]["type"] in _TAG_ERRORS:
+        parts.append(about[0]["ctx"]["discriminator"].strip("'"))
     field = ".".join(str(part) for part in parts if part != "") or str(place)
     error, chinese = (_sentence(about, in_chinese=is_chinese) for is_chinese in (False, True))
     details: dict[str, object] = {"field": field, "error": error}
@@ -132,11 +135,13 @@ def _words_of(problem: Mapping[str, Any], *, in_chinese: bool) -> str:
     if kind in _LENGTHS:
         is_text = isinstance(problem.get("input"), str)
         return _length_words(kind, facts, is_text=is_text, in_chinese=in_chinese)
+    if kind in _TAG_ERRORS and not in_chinese:
+        return f"Input should be one of {facts['expected_tags']}" if "expected_tags" in facts else "Field required"
     cause = facts.get("error")
     if in_chinese and isinstance(cause, FieldValueError):
         return cause.error_zh
     if in_chinese and kind in _CHINESE:
-        expected = str(facts.get("expected", "")).replace(" or ", "、").replace(", ", "、")
+        expected = str(facts.get("expected", facts.get("expected_tags", ""))).replace(" or ", "、").replace(", ", "、")
         return _CHINESE[kind].format(**{**facts, "expected": expected})
     if _KINDS.get(kind) in {_OBJECT, _LIST}:
         return f"Input should be {_KINDS[kind][0]}"
