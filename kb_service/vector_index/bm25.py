@@ -4,11 +4,8 @@ from functools import lru_cache
 
 import qdrant_edge
 
-from kb_service.text.tokenizer import numbers
+from kb_service.text.special_terms import special_terms
 from kb_service.vector_index.protocol import SparseVector
-
-# Prefix of number terms: no text contains such a word.
-_NUMBER = "agentexnumber"
 
 
 @lru_cache(maxsize=1)
@@ -31,9 +28,8 @@ def encode_query(text: str) -> SparseVector:
 def _readable(text: str) -> str:
     # Lone surrogates (from broken JSON or PDF text) can't be passed to Rust.
     clean = text.encode("utf-8", "replace").decode("utf-8")
-    # The tokenizer skips numbers, but years, paragraphs and error codes are searched. Appended, so that all other
-    # terms stay unchanged.
-    return " ".join([clean, *(f"{_NUMBER}{number}" for number in numbers(clean))])
+    # Appended, so that all other terms stay unchanged.
+    return " ".join([clean, *special_terms(clean)])
 
 
 def _plain(vector: qdrant_edge.SparseVector) -> SparseVector:

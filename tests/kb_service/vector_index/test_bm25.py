@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kb_service.text.special_terms import special_terms
 from kb_service.vector_index.bm25 import encode_document, encode_query
 
 
@@ -34,6 +35,46 @@ def test_english_words_meet_when_inflected():
 def test_numbers_are_words(document: str, query: str):
     assert shared(document, query) == 1
     assert shared(document, f"{query}9") == 0
+
+
+@pytest.mark.parametrize(
+    ("document", "query", "other"),
+    [
+        ("The function getUserName returns it.", "get_user_name", "set_host_port"),
+        ("The function getUserName returns it.", "get user name", "host port"),
+        ("Call get_user_name() first.", "getUserName", "setHostPort"),
+        ("class HTTPServer", "http server", "https servlet"),
+        ("1,250,000 people live there.", "1250000", "12500000"),
+        ("Es kostet 1.250.000 Euro.", "1,250,000", "2,350,001"),
+        ("1\u202f250\u202f000 habitants", "1250000", "125000"),
+        ("１，２５０，０００ 人", "1250000", "125"),
+        ("Takeoff 🚀 at noon", "🚀", "🎈"),
+    ],
+)
+def test_identifiers_numbers_with_separators_and_emoji_meet(document: str, query: str, other: str):
+    assert shared(document, query) >= len(encode_query(query).indices) - 1 > -1
+    assert shared(document, query) > 0
+    assert shared(document, other) == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "other"),
+    [
+        ("ERR-1234", "ERR 99, 1234"),
+        ("AB-77/3", "AB 3/77"),
+        ("10.0.0.1", "10.0.1.0"),
+        ("2.1", "2.10"),
+        ("v2.10", "v2.1.0"),
+        ("2026-11-26", "26-11-2026"),
+    ],
+)
+def test_whole_code_counts_more_than_its_parts(code: str, other: str):
+    assert shared(f"See {code}.", code.lower()) > shared(f"See {other}.", code.lower())
+
+
+@pytest.mark.parametrize("text", ["well-known and/or e.g. iPhones", "→ ← ± ℃"])
+def test_signs_between_words_make_no_code(text: str):
+    assert not [term for term in special_terms(text) if term.startswith("agentex")]
 
 
 def test_a_number_takes_nothing_from_the_other_words():
