@@ -80,12 +80,14 @@ async def test_one_document_does_not_share_with_the_many_of_another_account():
             work = schedule.run(divided(units(name, count)), interactive=False, account=name)
             return asyncio.create_task(work)
 
-        many = [ingest("m", 100) for _ in range(3)]
+        many = [ingest("m", 1000) for _ in range(3)]
         await asyncio.sleep(0.05)
         await ingest("s", 30)
         first, last = order.index("s"), len(order) - order[::-1].index("s")
         # Beside it only what was under way when it came.
         assert order[first:last].count("m") <= 6
+        # Nor did it wait for all that came before.
+        assert order[:first].count("m") < 1500
         for each in many:
             each.cancel()
 
