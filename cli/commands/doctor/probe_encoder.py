@@ -7,9 +7,9 @@ import json
 import sys
 
 from core.settings import get_settings
+from kb_service.embeddings.builtin.artifacts import is_prepared, prepared_folder
+from kb_service.embeddings.builtin.runtime import choose_backend
 from kb_service.embeddings.cpu import detect_processor
-from kb_service.embeddings.minilm.artifacts import is_prepared, prepared_folder
-from kb_service.embeddings.minilm.runtime import choose_backend
 
 
 def main() -> None:

@@ -14,19 +14,19 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import EngineUnavailable
 from core.settings import get_settings
+from kb_service.embeddings.builtin.encoder import BuiltInEncoder, open_encoder
+from kb_service.embeddings.builtin.runtime import choose_backend
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.cpu import detect_processor
-from kb_service.embeddings.minilm.encoder import MiniLmEncoder, open_encoder
-from kb_service.embeddings.minilm.runtime import choose_backend
 from kb_service.embeddings.protocol import Vectors
 
 MOST = 50
 
 
 @lru_cache(maxsize=1)
-def minilm() -> MiniLmEncoder:
+def encoder() -> BuiltInEncoder:
     """The real model."""
-    return open_encoder(get_settings().cache_dir, choose_backend(detect_processor()))
+    return open_encoder(DEFAULT.name, get_settings().cache_dir, choose_backend(detect_processor()))
 
 
 class InProcessEncoder:
@@ -51,11 +51,11 @@ class InProcessEncoder:
             raise EngineUnavailable
         if self.hangs:
             await asyncio.Event().wait()
-        return minilm().encode(list(texts), whole=False)
+        return encoder().encode(list(texts), whole=False)
 
     async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
         self.passages += texts
-        return minilm().encode(list(texts), whole=True)
+        return encoder().encode(list(texts), whole=True)
 
 
 def memories_of(database: Database, encoder: InProcessEncoder | None = None, *, most: int = MOST) -> MemoryService:

@@ -9,10 +9,12 @@ from hypothesis.extra.numpy import arrays
 from onnx import numpy_helper
 
 from core.settings import get_settings
-from kb_service.embeddings.minilm.artifacts import prepare
-from kb_service.embeddings.minilm.encoder import open_encoder
-from kb_service.embeddings.minilm.int8_graph import quantise
-from kb_service.embeddings.minilm.runtime import Backend
+from kb_service.embeddings.builtin.artifacts import prepare
+from kb_service.embeddings.builtin.encoder import open_encoder
+from kb_service.embeddings.builtin.int8_graph import quantise
+from kb_service.embeddings.builtin.models import BUILT_IN_MODELS
+from kb_service.embeddings.builtin.runtime import Backend
+from kb_service.embeddings.catalog import MINILM
 
 _INT16 = np.iinfo(np.int16)
 
@@ -42,7 +44,7 @@ def test_no_pair_of_products_overflows_16_bits(rows):
 
 
 def test_weights_of_the_model_use_most_of_the_8_bits():
-    folder = prepare(get_settings().cache_dir, Backend.ONNXRUNTIME_INT8)
+    folder = prepare(BUILT_IN_MODELS[MINILM.name], get_settings().cache_dir, Backend.ONNXRUNTIME_INT8)
     model = onnx.load(folder / Backend.ONNXRUNTIME_INT8.model_file)
     tables = [numpy_helper.to_array(each) for each in model.graph.initializer]
     tables = [each.T for each in tables if each.dtype == np.int8]
@@ -56,7 +58,7 @@ def test_weights_of_the_model_use_most_of_the_8_bits():
 
 def test_text_has_one_vector_whatever_is_encoded_with_it():
     """Rounding that differs makes a step of 8 bits now and then: .9992 between two of one text."""
-    encoder = open_encoder(get_settings().cache_dir, Backend.ONNXRUNTIME_INT8)
+    encoder = open_encoder(MINILM.name, get_settings().cache_dir, Backend.ONNXRUNTIME_INT8)
     texts = ["A zebra sleeps at noon, and seven lions do not. " * count for count in range(1, 26)]
     texts += [f"{text} So it is." for text in texts]
     alone = np.concatenate([encoder.encode([text]) for text in texts])
@@ -65,9 +67,9 @@ def test_text_has_one_vector_whatever_is_encoded_with_it():
 
 def test_all_files_of_the_model_are_read_by_whom_one_is(tmp_path):
     """An image is prepared by root and run by somebody else."""
-    made = prepare(tmp_path, Backend.ONNXRUNTIME_INT8)
+    made = prepare(BUILT_IN_MODELS[MINILM.name], tmp_path, Backend.ONNXRUNTIME_INT8)
     modes = {path.name: path.stat().st_mode & 0o777 for path in made.iterdir()}
-    assert {"model.onnx", "model.bin", "manifest.json"} == modes.keys()
+    assert {"model.onnx", "model.bin", "words.npy", "tokenizer.json", "manifest.json"} == modes.keys()
     assert len(set(modes.values())) == 1
 
 

@@ -6,7 +6,7 @@ from threading import Barrier
 
 import pytest
 
-from kb_service.embeddings.minilm.runtime import PerThreadPool
+from kb_service.embeddings.builtin.runtime import PerThreadPool
 
 
 def test_threads_side_by_side_have_one_each_and_keep_to_it():

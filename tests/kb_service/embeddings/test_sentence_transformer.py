@@ -11,11 +11,13 @@ import pytest
 from core.errors.server import EmbeddingModelUnusable
 from core.settings import Settings
 from kb_service.embedding_spaces import EmbeddingSpaces, open_spaces
-from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.minilm.artifacts import WEIGHTS
+from kb_service.embeddings.builtin.models import BUILT_IN_MODELS
+from kb_service.embeddings.catalog import DEFAULT, MINILM
 from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector
 from tests.fixtures.product.engine_processes import RunningEngine, running_engine, until_ready
+
+WEIGHTS = BUILT_IN_MODELS[MINILM.name].weights.parent
 
 # Each starts several processes, which takes long where many tests share a machine.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
@@ -75,7 +77,7 @@ async def spaces(engine, client) -> AsyncIterator[EmbeddingSpaces]:
 
 
 async def test_same_weights_give_the_same_vectors_through_torch(spaces):
-    ours, theirs = spaces.of(DEFAULT.name).encoder, spaces.of("same-weights").encoder
+    ours, theirs = spaces.of(MINILM.name).encoder, spaces.of("same-weights").encoder
     texts = ["The river floods every spring.", "我们在图书馆学习计算机科学。", "a", "zebra " * 90]
     cosines = (await ours.embed_passages(texts) * await theirs.embed_passages(texts)).sum(1)
     assert cosines.min() > 0.995
@@ -100,7 +102,7 @@ async def test_question_waits_for_few_long_passages_of_a_document():
         warnings.simplefilter("ignore")
         from kb_service.embeddings.sentence_transformer import TorchEncoder
 
-    model = replace(DEFAULT, name=str(WEIGHTS))
+    model = replace(MINILM, name=str(WEIGHTS))
     encoder = TorchEncoder(model, bf16=False, threads=0, downloads=False)
     long, short = "A sentence of a long passage. " * 60, "A short one."
     steps = list(encoder.encode_in_steps([long] * 8, whole=True))

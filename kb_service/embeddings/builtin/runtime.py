@@ -18,8 +18,8 @@ from kb_service.embeddings.cpu import Processor
 from kb_service.embeddings.protocol import Vectors
 from kb_service.embeddings.stepwise import lane_count
 
-# Token ids and attention mask, both int64 (n, length), to float32 (n, length, dimension).
-Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], Vectors]
+# Word embeddings (n, length, dimension), float32, and attention mask (n, length), int64, to last hidden states.
+Forward = Callable[[Vectors, NDArray[np.int64]], Vectors]
 
 
 class Backend(StrEnum):
@@ -89,16 +89,17 @@ def _load_openvino(path: Path, threads: int) -> Forward:
     release_mapped_pages(path.with_suffix(".bin"))
     own = threading.local()
 
-    def forward(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
+    def forward(words: Vectors, mask: NDArray[np.int64]) -> Vectors:
         if not hasattr(own, "request"):
             own.request = compiled.create_infer_request()
-        own.request.infer({"input_ids": ids, "attention_mask": mask}, share_inputs=True)
+        own.request.infer({"word_embeddings": words, "attention_mask": mask}, share_inputs=True)
         # A view into the request's own memory: read before this thread's next call.
         return own.request.get_output_tensor(0).data
 
     # OpenVINO's binding builds tables at its first call; two threads doing so deadlock: one has Python's lock, the
     # other the tables'.
-    forward(np.ones((1, 8), dtype=np.int64), np.ones((1, 8), dtype=np.int64))
+    width = compiled.input("word_embeddings").get_partial_shape()[2].get_length()
+    forward(np.ones((1, 8, width), dtype=np.float32), np.ones((1, 8), dtype=np.int64))
     return forward
 
 
@@ -120,9 +121,9 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
         ]
     )
 
-    def forward(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
+    def forward(words: Vectors, mask: NDArray[np.int64]) -> Vectors:
         with sessions.borrow() as session:
-            outputs = session.run(None, {"input_ids": ids, "attention_mask": mask})
+            outputs = session.run(None, {"word_embeddings": words, "attention_mask": mask})
         return np.asarray(outputs[0], dtype=np.float32)
 
     return forward

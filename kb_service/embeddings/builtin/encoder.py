@@ -1,4 +1,4 @@
-"""The all-MiniLM-L6-v2 encoder."""
+"""Encoder of a built-in model."""
 
 import math
 from collections.abc import Generator, Iterator, Sequence
@@ -8,16 +8,15 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
 
-from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.minilm.artifacts import TOKENIZER, prepare
-from kb_service.embeddings.minilm.runtime import Backend, Forward, load_forward
+from kb_service.embeddings.builtin.artifacts import prepare
+from kb_service.embeddings.builtin.models import BUILT_IN_MODELS, BuiltInModel
+from kb_service.embeddings.builtin.runtime import Backend, Forward, load_forward
+from kb_service.embeddings.builtin.tokenizers import load_tokenizer
+from kb_service.embeddings.builtin.word_table import load_word_table
 from kb_service.embeddings.protocol import Vectors
 from kb_service.embeddings.stepwise import WorkUnit, encode_at_once, lane_count
 
-# The model's window without [CLS] and [SEP].
-_WINDOW_TOKENS = DEFAULT.window_tokens - 2
 # Bounds the work one absurd text can cause; splitters stay far below.
 _MAX_WINDOWS = 16
 _MAX_CHARACTERS = 100_000
@@ -31,32 +30,34 @@ class _Window:
     ids: list[int]
 
 
-class MiniLmEncoder:
-    """all-MiniLM-L6-v2 on one backend; thread-safe, ``lane_count(threads)`` batches at a time."""
+class BuiltInEncoder:
+    """A built-in model on one backend; thread-safe, ``lane_count(threads)`` batches at a time.
 
-    name = DEFAULT.name
-    dimension = DEFAULT.dimension
-    languages = DEFAULT.languages
+    Args:
+        folder: the converted model.
+    """
+
     is_brisk = True
 
-    def __init__(self, folder: Path, backend: Backend, threads: int = 1) -> None:
+    def __init__(self, built_in: BuiltInModel, folder: Path, backend: Backend, threads: int = 1) -> None:
+        model = built_in.model
+        self.name, self.dimension, self.languages = model.name, model.dimension, model.languages
         self.backend = backend
         self._lanes = lane_count(threads)
         self._forward: Forward = load_forward(backend, folder, threads)
-        self._tokenizer: Tokenizer = Tokenizer.from_file(str(TOKENIZER))
-        # tokenizer.json cuts at 128 and pads; both are done here, for the model's 256.
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        self._first, self._last = (
-            # An empty text is encoded as exactly the two special tokens.
-            self._tokenizer.encode("", add_special_tokens=True).ids
-        )
+        self._words = load_word_table(folder)
+        self._tokenizer = load_tokenizer(folder)
+        # No token joins a prefix and a text: prefixes end with a blank.
+        self._query_prefix, self._passage_prefix = self._tokenizer.ids([model.query_prefix, model.passage_prefix])
+        self._window_tokens = model.window_tokens - 2
+        none = np.zeros((2, self.dimension), dtype=np.float32)
+        self._query_centre, self._passage_centre = none if built_in.centre is None else np.load(built_in.centre)
 
     def warm_up(self) -> None:
         """Run one input per usual query length, so that no question waits for building kernels."""
         lengths = range(8, _WARM_UP_TOKENS + 1, 8)
         # Each stream of the runtime builds its own: calls in parallel reach all of them.
-        inputs = [[_Window(0, [self._first] * length)] for length in lengths] * self._lanes
+        inputs = [[_Window(0, [self._tokenizer.first_id] * length)] for length in lengths] * self._lanes
         with ThreadPoolExecutor(self._lanes) as pool:
             list(pool.map(self._pool, inputs))
 
@@ -66,14 +67,18 @@ class MiniLmEncoder:
     def encode_in_steps(self, texts: Sequence[str], *, whole: bool) -> Generator[Sequence[WorkUnit], None, Vectors]:
         """Encode in units of one batch each, so that a question can go first.
 
+        Where the model has a centre, the mean of many vectors is taken away: those of multilingual-e5-small lie close
+        together, and long passages of code or tables closer to all questions than their answers do (docs/decisions/0080;
+        Mu and Viswanath, arXiv:1702.01417).
+
         Args:
             texts: Any strings; lone surrogates become ``?``.
-            whole: False cuts at 256 tokens as the model does. True encodes a longer text as the normalised mean of
-                equal windows: on 330 SQuAD texts of 489 tokens (mean) dense R@1/R@5 was .487/.737 cut, .524/.827 with
+            whole: False cuts at the model's window. True encodes a longer text as the normalised mean of equal windows:
+                on 330 SQuAD texts of 489 tokens (mean) dense R@1/R@5 of MiniLM was .487/.737 cut, .524/.827 with
                 windows of 254 and a short rest, .556/.853 with equal windows.
 
         Returns:
-            ``float32`` of shape (len(texts), 384), rows of length 1 (generator's return value).
+            ``float32`` of shape (len(texts), dimension), rows of length 1 (generator's return value).
         """
         batches: list[list[_Window]] = []
         yield [lambda: batches.extend(self._batches(self._windows(texts, whole)))]
@@ -86,15 +91,17 @@ class MiniLmEncoder:
         sums = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for number, batch in enumerate(batches):
             np.add.at(sums, [window.text for window in batch], pooled[number])
-        return sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+        return _of_length_one(_of_length_one(sums) - (self._passage_centre if whole else self._query_centre))
 
     def _windows(self, texts: Sequence[str], whole: bool) -> list[_Window]:
         clean = [text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8") for text in texts]
+        prefix = self._passage_prefix if whole else self._query_prefix
+        room = self._window_tokens - len(prefix)
         windows: list[_Window] = []
-        encoded = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
-        for position, ids in enumerate(encoding.ids for encoding in encoded):
-            pieces = _equal_pieces(ids) if whole else [ids[:_WINDOW_TOKENS]]
-            windows += [_Window(position, [self._first, *ids, self._last]) for ids in pieces]
+        for position, ids in enumerate(self._tokenizer.ids(clean)):
+            pieces = _equal_pieces(ids, room) if whole else [ids[:room]]
+            begin = [self._tokenizer.first_id, *prefix]
+            windows += [_Window(position, [*begin, *piece, self._tokenizer.last_id]) for piece in pieces]
         return windows
 
     def _batches(self, windows: list[_Window]) -> Iterator[list[_Window]]:
@@ -110,7 +117,7 @@ class MiniLmEncoder:
             yield batch
 
     def _pool(self, batch: Sequence[_Window]) -> Vectors:
-        """Masked mean of the last hidden states, normalised; (len(batch), 384)."""
+        """Masked mean of the last hidden states, normalised; (len(batch), dimension)."""
         step = self.backend.length_step
         length = math.ceil(max(len(window.ids) for window in batch) / step) * step
         ids = np.zeros((len(batch), length), dtype=np.int64)
@@ -119,17 +126,22 @@ class MiniLmEncoder:
             ids[row, : len(window.ids)] = window.ids
             mask[row, : len(window.ids)] = 1
         # One (1 x length) by (length x dimension) product per row; its scale is normalised away.
-        sums = (mask[:, None, :].astype(np.float32) @ self._forward(ids, mask))[:, 0, :]
+        sums = (mask[:, None, :].astype(np.float32) @ self._forward(self._words.rows(ids), mask))[:, 0, :]
         return sums / np.linalg.norm(sums, axis=1, keepdims=True)
 
 
-def open_encoder(cache_dir: Path, backend: Backend, threads: int = 1) -> MiniLmEncoder:
-    """Prepare the files where needed and load the encoder."""
-    return MiniLmEncoder(prepare(cache_dir, backend), backend, threads)
+def open_encoder(name: str, cache_dir: Path, backend: Backend, threads: int = 1) -> BuiltInEncoder:
+    """Prepare the files of a built-in model where needed and load its encoder."""
+    model = BUILT_IN_MODELS[name]
+    return BuiltInEncoder(model, prepare(model, cache_dir, backend), backend, threads)
 
 
-def _equal_pieces(ids: list[int]) -> list[list[int]]:
-    ids = ids[: _MAX_WINDOWS * _WINDOW_TOKENS]
-    count = max(1, math.ceil(len(ids) / _WINDOW_TOKENS))
+def _equal_pieces(ids: list[int], room: int) -> list[list[int]]:
+    ids = ids[: _MAX_WINDOWS * room]
+    count = max(1, math.ceil(len(ids) / room))
     size = max(1, math.ceil(len(ids) / count))
     return [ids[start : start + size] for start in range(0, len(ids), size)] or [[]]
+
+
+def _of_length_one(vectors: Vectors) -> Vectors:
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

