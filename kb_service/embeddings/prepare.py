@@ -20,7 +20,8 @@ def main() -> None:
     if MULTILINGUAL_E5 not in BUILT_IN:
         sys.stdout.write(
             f"{MULTILINGUAL_E5.name} is not installed (its package is for Linux x86-64): new knowledge bases use "
-            f"{BUILT_IN[0].name}, which reads English.\n"
+            f"{BUILT_IN[0].name}, which reads English. / 未安装 {MULTILINGUAL_E5.name}（其软件包仅支持 Linux x86-64）："
+            f"新建知识库将使用只懂英文的 {BUILT_IN[0].name}。\n"
         )
 
 

@@ -13,11 +13,8 @@ def minilm_weights() -> Path | None:
 
 
 def e5_weights() -> Path | None:
-    """The weights and the vocabulary of multilingual-e5-small; None where they are not installed, or can't be read.
-
-    They can be read only with the tokenizer's library.
-    """
-    return _packaged(*_E5) if find_spec("sentencepiece") is not None else None
+    """The weights and the vocabulary of multilingual-e5-small; None where they are not installed."""
+    return _packaged(*_E5)
 
 
 def _packaged(package: str, file: str) -> Path | None:

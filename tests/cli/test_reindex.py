@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.settings import get_settings
+from kb_service.embeddings.catalog import DEFAULT
 from tests.cli.conftest import Agentex, run_here
 from tests.fixtures.http.client import Api, eventually
 from tests.fixtures.knowledge.reindex_requests import state
@@ -39,7 +40,7 @@ def test_re_index_is_awaited_undone_and_told(at_product: Agentex, owner: Api):
     said = at_product(*wish, "--chunk-overlap", "0", "--wait")
     assert said.code == 0, said.err
     assert "Making 1 documents" in said.out
-    assert "sentence, 64 / 0, all-MiniLM-L6-v2" in said.out
+    assert f"sentence, 64 / 0, {DEFAULT.name}" in said.out
     assert "rollback" in said.out
     assert owner.get(f"/knowledge-bases/{kb_id}")["splitter"] == "sentence"
     assert "已是这些设置" in at_product(*wish, "--lang", "zh").out

@@ -16,6 +16,7 @@ from ingestion.context import WorkerContext
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
 from kb_service.embedding_spaces import EmbeddingSpaces
+from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
 from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk
@@ -196,7 +197,7 @@ async def test_model_that_is_not_configured_any_more_postpones_and_is_named(cont
         assert row.failure["reason"] == "embedding_model_not_configured"
         assert row.failure["tries"] == tries
         for key in ("message", "next_action", "message_zh", "next_action_zh"):
-            assert "all-MiniLM-L6-v2" in row.failure[key]
+            assert DEFAULT.name in row.failure[key]
         for key in ("next_action", "next_action_zh"):
             assert "AGENTEX_EMBEDDING_MODELS" in row.failure[key]
 

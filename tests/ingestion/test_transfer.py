@@ -467,7 +467,7 @@ async def test_model_that_is_not_served_here_is_embedded_anew(context: WorkerCon
     elsewhere = replace_part(
         content,
         "manifest.json",
-        lambda text: text.replace(b"all-MiniLM-L6-v2", b"text-embedding-3-small"),
+        lambda text: text.replace(DEFAULT.name.encode(), b"text-embedding-3-small"),
     )
     transfer = await run_and_load(context, await begin_import(context, elsewhere))
     assert (transfer.status, transfer.facts["embeds_anew"]) == ("completed", True)

@@ -52,6 +52,8 @@ class CheckResult:
 
 
 class _EncoderReport(BaseModel):
+    model: str
+    multilingual: bool
     backend: str
     prepared: bool
 
@@ -144,7 +146,7 @@ async def ask_child(module: str) -> bytes:
 
 
 async def check_encoder(output: Output) -> CheckResult:
-    """Check the encoder's converted files."""
+    """Check the converted files of the encoder of new knowledge bases, and say what it reads."""
     title = messages.CHECK_ENCODER
     try:
         report = _EncoderReport.model_validate_json(await ask_child("cli.commands.doctor.probe_encoder"))
@@ -154,7 +156,8 @@ async def check_encoder(output: Output) -> CheckResult:
     if not report.prepared:
         detail = output.render(messages.ENCODER_UNPREPARED)
         return CheckResult("encoder", title, CheckVerdict.WARNING, detail)
-    detail = output.render(messages.ENCODER_PREPARED, backend=report.backend)
+    message = messages.ENCODER_MULTILINGUAL if report.multilingual else messages.ENCODER_ENGLISH
+    detail = output.render(message, model=report.model, backend=report.backend)
     return CheckResult("encoder", title, CheckVerdict.OK, detail)
 
 

@@ -328,7 +328,15 @@ WORKER_HINT = Message(
     "Documents wait until a worker runs: agentex serve starts one, agentex worker another.",
     "没有后台进程时文档会一直排队：agentex serve 会启动一个，也可运行 agentex worker。",
 )
-ENCODER_PREPARED = Message("prepared for {backend}", "已为 {backend} 准备就绪")
+ENCODER_MULTILINGUAL = Message(
+    "{model}, which reads some 100 languages, prepared for {backend}",
+    "{model}，支持约 100 种语言，已为 {backend} 准备就绪",
+)
+ENCODER_ENGLISH = Message(
+    "{model}, which reads English, prepared for {backend}; the multilingual encoder has a package for Linux on x86-64 "
+    "only: requirements-multilingual.txt",
+    "{model}，只懂英文，已为 {backend} 准备就绪；多语言编码器的软件包仅支持 Linux x86-64：见 requirements-multilingual.txt",
+)
 DISK_FREE = Message("{free} GiB free", "剩余 {free} GiB")
 EXTERNAL_REDIS = Message("an external server is set", "已配置外部服务器")
 LOGIN_BOOTSTRAP = Message(

@@ -1,10 +1,10 @@
 """Tokenizers of the built-in models, as their converted folders hold them."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
+from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 
@@ -60,8 +60,7 @@ class UnigramTokenizer:
     file_name = "sentencepiece.model"
 
     def __init__(self, model: bytes) -> None:
-        # Imported for the model that needs it: it is installed with that model's weights.
-        self._processor = import_module("sentencepiece").SentencePieceProcessor(model_proto=model)
+        self._processor = SentencePieceProcessor(model_proto=model)
         self._model = model
         self.first_id: int = self._processor.bos_id()
         self.last_id: int = self._processor.eos_id()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors.server import EmbeddingModelUnusable, EmbeddingsUnavailable, InvalidVector
+from kb_service.embeddings.catalog import DEFAULT
 from tests.fixtures.http.client import Api, eventually, unique
 from tests.fixtures.product.cli_commands import Command, commands_of
 from tests.fixtures.product.server import Server
@@ -58,7 +59,7 @@ def test_vectors_of_another_length_fail_the_document_and_are_never_indexed(user:
 
 def test_model_that_nobody_serves_is_still_replaced(user: Api):
     data = user.post("/knowledge-bases", {"name": "x", "embedding_model": "bge-m3"})
-    assert data["embedding_model"] == "all-MiniLM-L6-v2"
+    assert data["embedding_model"] == DEFAULT.name
 
 
 @pytest.fixture

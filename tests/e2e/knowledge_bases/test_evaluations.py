@@ -8,6 +8,7 @@ import pytest
 from core.errors.auth import EvaluationNotFound, KnowledgeBaseNotFound, QuestionNotFound, ReadOnly
 from core.errors.conflicts import NoQuestions
 from core.errors.requests import InvalidRequest
+from kb_service.embeddings.catalog import DEFAULT
 from kb_service.evaluation.store import MAX_EVALUATIONS
 from kb_service.questions import MAX_QUESTIONS
 from tests.fixtures.http.client import Api, check_success, eventually
@@ -69,7 +70,7 @@ def test_right_passages_on_top_give_full_marks(user: Api, kb: str):
     assert first["question"] == "How long is the warranty?"
     assert first["top"][0]["document"] == "warranty.md"
     assert [passage["is_right"] for passage in first["top"]] == [True, False, False]
-    assert measured["settings"]["embedding_model"] == "all-MiniLM-L6-v2"
+    assert measured["settings"]["embedding_model"] == DEFAULT.name
     assert (measured["settings"]["documents"], measured["settings"]["chunks"]) == (3, 3)
     assert measured["change"] is None
     assert user.get(path(kb, "evaluations", measured["id"])) == measured

@@ -7,6 +7,7 @@ import pytest
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, UnknownEmbeddingModel
+from kb_service.embeddings.catalog import BUILT_IN, DEFAULT
 from tests.fixtures.http.client import Api, conforms, eventually, unique
 from tests.fixtures.product.leftover_data import NO_LEFTOVERS, count_leftovers, stored_files
 from tests.fixtures.product.server import Server, one_shape
@@ -36,7 +37,7 @@ def test_documented_request_makes_a_knowledge_base_of_the_served_model(user: Api
     conforms(data, LISTED)
     for name in ("name", "description", "chunk_size", "chunk_overlap", "is_public"):
         assert data[name] == CREATE[name]
-    assert data["embedding_model"] == "all-MiniLM-L6-v2"
+    assert data["embedding_model"] == DEFAULT.name
     assert [notice["code"] for notice in data["notices"]] == ["embedding_model_replaced"]
     assert "text-embedding-3-small" in data["notices"][0]["message"]
     assert (data["document_count"], data["enabled"], data["can_write"]) == (0, True, True)
@@ -129,7 +130,7 @@ def test_bad_field_is_named_and_nothing_is_made_or_changed(
 def test_unknown_model_is_refused_with_the_served_ones(server: Server, user: Api):
     body = {**CREATE, "embedding_model": "text-embeding-3-smal"}
     details = user.refused(UnknownEmbeddingModel, "POST", "/knowledge-bases", json=body)
-    assert details == {"field": "embedding_model", "served": ["all-MiniLM-L6-v2"]}
+    assert details == {"field": "embedding_model", "served": [model.name for model in BUILT_IN]}
     assert server.count("knowledge_base", owner_id=user.user_id) == 0
 
 
@@ -139,8 +140,8 @@ def test_model_can_be_changed_only_to_one_that_is_served(user: Api):
     body = {"embedding_model": "bge-m3"}
     path = f"/knowledge-bases/{kb_id}"
     details = user.refused(UnknownEmbeddingModel, "PUT", path, json=body)
-    assert details == {"field": "embedding_model", "served": ["all-MiniLM-L6-v2"]}
-    assert user.get(path)["embedding_model"] == "all-MiniLM-L6-v2"
+    assert details == {"field": "embedding_model", "served": [model.name for model in BUILT_IN]}
+    assert user.get(path)["embedding_model"] == DEFAULT.name
 
 
 def test_name_is_the_owners_own_in_every_spelling(user: Api, other: Api):

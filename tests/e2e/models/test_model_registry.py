@@ -11,6 +11,7 @@ from core.errors.auth import ModelNotFound, PermissionDenied
 from core.errors.base import AgentexError
 from core.errors.conflicts import ModelNameTaken
 from core.errors.requests import InvalidRequest, InvalidRunInput, UrlNotAllowed
+from kb_service.embeddings.catalog import BUILT_IN, DEFAULT
 from tests.fixtures.http.client import Api, conforms, unique
 from tests.fixtures.llm.model_scripts import UPSTREAM_SECRET
 from tests.fixtures.llm.model_server import ModelServer
@@ -229,13 +230,13 @@ def test_key_does_not_follow_to_another_address(admin: Api):
 
 
 def test_embedding_models_of_the_installation_are_listed(user: Api):
-    (model,) = user.get("/models", type="embedding")["items"]
-    assert (model["name"], model["type"], model["built_in"]) == (
-        "all-MiniLM-L6-v2",
-        "embedding",
-        True,
-    )
-    assert user.post(f"/models/{model['id']}/test")["success"] is True
+    models = user.get("/models", type="embedding")["items"]
+    assert [model["name"] for model in models] == [model.name for model in BUILT_IN]
+    assert [model["is_default"] for model in models] == [model is DEFAULT for model in BUILT_IN]
+    assert models[-1]["languages"] == ["en"]
+    for model in models:
+        assert (model["type"], model["built_in"]) == ("embedding", True)
+        assert user.post(f"/models/{model['id']}/test")["success"] is True
 
 
 # --- with an endpoint that answers

@@ -49,7 +49,7 @@ async def client(engine):
 async def test_health_names_model_backend_and_points_when_ready(engine, client):
     health = await client.health()
     assert (health.model, health.dimension, health.pid) == (
-        "all-MiniLM-L6-v2",
+        DEFAULT.name,
         384,
         engine.process.pid,
     )

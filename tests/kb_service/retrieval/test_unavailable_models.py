@@ -19,6 +19,7 @@ from core.errors.server import (
 )
 from ingestion.context import WorkerContext
 from kb_service.embedding_spaces import EmbeddingSpaces
+from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.filters import Filters
@@ -75,7 +76,7 @@ async def base(context: WorkerContext, model: str, **fields: object) -> Knowledg
 async def bases(context: WorkerContext) -> list[KnowledgeBase]:
     """One that can be searched, behind one that can't."""
     lost = await base(context, "other", name="Lost")
-    found = await base(context, "all-MiniLM-L6-v2")
+    found = await base(context, DEFAULT.name)
     document = await upload(context, "# Zebra\n\nA zebra sleeps. 斑马".encode(), kb_id=found.id)
     await ingest(context, document.id)
     return [lost, found]
@@ -143,7 +144,7 @@ async def test_where_nothing_can_be_searched_it_stays_an_error(
     context: WorkerContext, bases: list[KnowledgeBase], error: AgentexError, filters: Filters | None
 ):
     await fill(context, bases[0])
-    off = await base(context, "all-MiniLM-L6-v2", enabled=False)
+    off = await base(context, DEFAULT.name, enabled=False)
     for rows in ([bases[0]], [bases[0], off]):
         with pytest.raises(type(error)):
             await find(with_failing_model(context, error), rows, filters=filters)
