@@ -43,7 +43,8 @@ class PassageQuestion(BaseModel):
     """A question, and where its answer stands.
 
     ``quotes`` are words that only a right passage has; without them any passage of the section is
-    right. The first right passage is in the document and section named.
+    right. The first right passage is in the document and section named; ``also`` has other
+    sections with the answer, each as ``document#section``.
     """
 
     half: str
@@ -51,6 +52,7 @@ class PassageQuestion(BaseModel):
     document: str
     section: str
     quotes: list[str] = []
+    also: list[str] = []
 
 
 class QuestionSet(BaseModel):
@@ -97,11 +99,11 @@ def identify(passage: CorpusPassage) -> str:
 
 def right_passages(question: PassageQuestion, passages: Sequence[CorpusPassage]) -> list[CorpusPassage]:
     """The passages that answer a question; none or an ambiguous quote ends the benchmark."""
-    if not question.quotes:
-        place = (question.document, question.section)
-        right = [passage for passage in passages if (passage.document, passage.anchor) == place]
-    else:
+    if question.quotes:
         right = [passage for passage in passages if any(q in passage.text for q in question.quotes)]
+    else:
+        places = {f"{question.document}#{question.section}", *question.also}
+        right = [one for one in passages if f"{one.document}#{one.anchor}" in places]
     if not right or 0 < len(question.quotes) < len(right):
         raise SystemExit(f"{len(right)} passages for {question.question!r}: is this another version?")
     return right
@@ -116,6 +118,8 @@ def write_set(folder: Path, name: str, passages: Sequence[CorpusPassage], questi
             "id": f"{name}-{number}",
             "text": question.question,
             "rel": {identify(passage): 1 for passage in right_passages(question, passages)},
+            # Passages of which each alone answers the question.
+            "any": True,
             "answer": (question.quotes or [question.section])[0],
             "half": question.half,
             "document": question.document,
