@@ -2,7 +2,7 @@
 
 A SET is a path without its endings: ``SET.corpus.jsonl`` holds one paragraph a line (``id``,
 ``title``, ``text``), ``SET.queries.jsonl`` one question (``id``, ``text``, ``rel``: paragraph ids
-with their relevance). Each paragraph becomes one Markdown document with its title as heading, as
+with their relevance; with ``any``, one of them is enough). Each paragraph becomes one Markdown document with its title as heading, as
 a person would keep it. All questions are asked with ``top_k`` 10; a document counts once, at its
 best passage. ``--mixed`` puts all sets into one knowledge base and asks all questions there.
 """
@@ -36,14 +36,15 @@ def as_documents(paragraphs: Iterable[Mapping[str, object]]) -> Iterator[SampleD
         yield SampleDocument(f"{paragraph['id']}.md", text.encode())
 
 
-def measure(rankings: Sequence[tuple[Sequence[str], set[str]]]) -> Quality:
-    """Quality of rankings, each with the ids that would be right."""
-    return mean([quality(_places(ranking, relevant)) for ranking, relevant in rankings])
+def measure(rankings: Sequence[tuple[Sequence[str], set[str], bool]]) -> Quality:
+    """Quality of rankings, each with the ids that would be right and whether one is enough."""
+    return mean([quality(_places(*ranking)) for ranking in rankings])
 
 
-def _places(ranking: Sequence[str], relevant: set[str]) -> list[int | None]:
+def _places(ranking: Sequence[str], relevant: set[str], one_is_enough: bool) -> list[int | None]:
     ranks = {id_: rank for rank, id_ in enumerate(ranking, start=1)}
-    return [ranks.get(id_) for id_ in relevant]
+    places = [ranks.get(id_) for id_ in relevant]
+    return [min(filter(None, places), default=None)] if one_is_enough else places
 
 
 async def ask_all(
@@ -83,12 +84,13 @@ async def run_sets(product: Product, prefixes: Sequence[str], settings: Mapping[
     name = " + ".join(Path(prefix).name for prefix in prefixes)
     async with logged_in(product) as session:
         kb_id = await session.create(f"{name} {time.time_ns()}", **settings)
-        done = await session.ingest(kb_id, as_documents(corpus))
+        done = await session.ingest(kb_id, list(as_documents(corpus)))
         # The first pass also shows a cold cache; the second one is what a running server does.
         rankings, cold, _ = await ask_all(session, kb_id, queries)
         _, server, wall = await ask_all(session, kb_id, queries)
     relevant = [set(map(str, _keys(query["rel"]))) for query in queries]
-    quality = measure(list(zip(rankings, relevant, strict=True)))
+    enough = [bool(query.get("any")) for query in queries]
+    quality = measure(list(zip(rankings, relevant, enough, strict=True)))
     rate = len(done.documents) / done.seconds
     print(f"{name}: {len(corpus)} paragraphs, {len(queries)} questions, {settings}")
     print(f"  ingest     {done.seconds:.1f} s, {rate:.1f} documents/s, {done.chunks} pieces")
