@@ -19,7 +19,7 @@ _EPSILON = 1e-9
 _MONOLINGUAL_WEIGHT = 0.5
 _ENGLISH_WEIGHT = 1.1
 _LAST_LATIN = "\u024f"
-_MULTILINGUAL_WEIGHT = 1.0
+_MULTILINGUAL_WEIGHT = 1.5
 _CJK_LANGUAGES = frozenset({"zh", "ja", MULTILINGUAL})
 
 
@@ -117,11 +117,9 @@ def dense_weight(query: str, languages: frozenset[str]) -> float:
         languages: ISO codes the encoder was trained for; ``mul`` means many.
 
     Returns:
-        0 for a query in Chinese or Japanese that the encoder can't read, 1 for a multilingual encoder, 1.1 for an
-        English encoder and a query in Latin letters, otherwise 0.5, which is safe if the language is unknown. With the
-        rerank after the fusion, SQuAD's R@1/R@5/R@10/MRR@10 are .844/.965/.981/.897 at 0.9, .843/.968/.982/.897 at 1.1
-        and .844/.969/.979/.898 at 1.3; questions that do not repeat the text's words gain most (see
-        docs/decisions/0077).
+        0 for a query in Chinese or Japanese that the encoder can't read, 1.5 for a multilingual encoder, 1.1 for an English
+        encoder and a query in Latin letters, otherwise 0.5, which is safe if the language is unknown. How they were
+        learnt: docs/decisions/0077 (English) and 0080 (multilingual).
     """
     if is_cjk_dominant(query) and not languages & _CJK_LANGUAGES:
         return 0.0

@@ -45,7 +45,7 @@ def encoder_of(
         "window_tokens": 64,
     }
     setting = EmbeddingModelSetting.model_validate(defaults | entry)
-    (_, model) = served_models(Settings(_env_file=None, embedding_models=(setting,)))
+    *_, model = served_models(Settings(_env_file=None, embedding_models=(setting,)))
     return EndpointEncoder(model, http, token_counter(), queries=PATIENCE, passages=PATIENCE)
 
 
