@@ -226,7 +226,8 @@ def test_administrator_changes_the_list_while_the_server_runs(
 ):
     admin, user = wide.admin(), person_of(wide, "developer")
     body = with_token(outside_mcp.http_url)
-    value = admin.refused(UrlNotAllowed, "POST", CONNECTIONS, json=body)["value"]
+    admin.refused(UrlNotAllowed, "POST", CONNECTIONS, json=body)
+    value = f"127.0.0.1:{outside_mcp.port}"
     model_target = f"127.0.0.1:{scripted_llm.port}"
     changed = admin.put(CONFIG, {"value": [value, f" {model_target} "]})
     assert (changed["value"], changed["type"], changed["source"]) == ([value, model_target], "targets", "stored")

@@ -12,6 +12,9 @@ from tests.fixtures.paths import PARSER_DATA
         ("lecture.ipynb", "ipynb", "low water at noon", "low water at noon"),
         ("meeting.vtt", "vtt", "Who says that the engine is ready?", "Ada Lovelace: The engine & its cards are ready."),
         ("paper.tex", "tex", "How much faster is the engine?", "The engine works 50 % faster"),
+        ("works.bib", "bib", "Who wrote about the Analytical Engine?", "Lovelace, Ada and Gödel, Kurt"),
+        ("people.vcf", "vcf", "Where does Ada Lovelace live?", "Address (home): 12 St James Square"),
+        ("german.po", "po", "Welcome to the harbour", "= Willkommen im Hafen"),
         ("harbour.ics", "ics", "Where is the weekly review?", "Location: Room 3"),
     ],
 )

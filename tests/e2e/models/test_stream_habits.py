@@ -4,7 +4,7 @@ import pytest
 
 from tests.fixtures.http.client import Api, unique
 from tests.fixtures.llm.model_server import ModelServer
-from tests.fixtures.llm.stream_cases import CALL_CASES, THOUGHT_CASES, WRITTEN_CASES, StreamCase
+from tests.fixtures.llm.stream_cases import CALL_CASES, STRING_CASES, THOUGHT_CASES, WRITTEN_CASES, StreamCase
 from tests.fixtures.product.server import Server
 from tests.fixtures.runs.agent_runs import GUIDE, text_of, verified_run
 
@@ -49,6 +49,18 @@ def test_thoughts_in_the_text_are_reasoning(llm_product: Server, scripted_llm: M
 
     thoughts = "".join(e["delta"] for e in events if e["type"] == "REASONING_MESSAGE_CONTENT")
     assert (thoughts, text_of(events)) == (case.thoughts, case.text)
+
+
+HALVES = ("split-character", "half-character")
+
+
+@pytest.mark.parametrize("case", [c for c in STRING_CASES if c.name in HALVES], ids=lambda case: case.name)
+def test_character_that_came_in_halves_is_read_or_replaced(user: Api, props: dict, case: StreamCase):
+    events = verified_run(user, f"Which port? #{case.name}", **props)
+
+    assert events[-1]["type"] == "RUN_FINISHED", events[-1]
+    assert "".join(e["delta"] for e in events if e["type"] == "REASONING_MESSAGE_CONTENT") == case.thoughts
+    assert text_of(events) == f"{case.text}The port is 8000 [1]."
 
 
 WRITTEN = ("written-json", "written-fenced-json", "written-function")

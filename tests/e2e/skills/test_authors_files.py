@@ -8,6 +8,8 @@ import pytest
 from tests.fixtures.files.sample_files import zipped
 from tests.fixtures.http.client import Api, check_success
 
+NOTES = "---\nname: notes\ndescription: Writes notes. Use when asked.\n---\n\nDo it.\n"
+
 
 def imported(caller: Api, name: str, content: bytes) -> dict[str, Any]:
     answer = caller.request("POST", "/skills/import", files=[("file", (name, content))])
@@ -35,18 +37,32 @@ def test_unquoted_description_is_stored_as_it_stands_and_mended_on_request(user:
     assert "SK018" not in [one["code"] for one in mended["diagnostics"]]
 
 
-def test_archive_of_another_kind_is_called_what_it_is_and_backslashes_are_folders(user: Api):
-    content = "---\nname: notes\ndescription: Writes notes. Use when asked.\nmetadata:\n  tags:\n    - a\n---\n"
-    other_kind = imported(user, "notes.tar.gz", gzip.compress(content.encode()))
-    assert (other_kind["outcome"], other_kind["problems"][0]["code"]) == ("refused", "other_archive")
-    assert "gzip" in other_kind["problems"][0]["message"]
+@pytest.mark.parametrize("name", ["notes.tar.gz", "notes.zip"])
+def test_archive_of_another_kind_is_called_what_it_is(user: Api, name: str):
+    item = imported(user, name, gzip.compress(NOTES.encode()))
 
-    item = imported(user, "notes.zip", zipped({"notes\\SKILL.md": content, "notes\\references\\a.md": "A.\n"}))
+    assert item["outcome"] == "refused"
+    (problem,) = item["problems"]
+    assert "gzip" in problem["message"]
+    assert ".zip" in problem["message"]
 
+
+@pytest.mark.parametrize("slash", ["\\", "/"])
+def test_archive_is_read_whatever_slash_its_folders_have(user: Api, slash: str):
+    item = imported(user, "notes.zip", zipped({f"notes{slash}SKILL.md": NOTES, f"notes{slash}a{slash}b.md": "A.\n"}))
+
+    assert item["outcome"] == "created", item
     made = user.get(f"/skills/{item['skill']['id']}")
-    assert (made["slug"], made["portable"]) == ("notes", True)
+    assert made["slug"] == "notes"
+    assert [file["path"] for file in made["files"]] == ["a/b.md"]
+
+
+@pytest.mark.parametrize("value", ["\n  tags:\n    - a", "\n  version: 1.0", "\n  author:\n    name: anna"])
+def test_metadata_that_the_reference_validator_takes_is_portable(user: Api, value: str):
+    made = user.post("/skills", {"content": NOTES.replace("---\n\n", f"metadata:{value}\n---\n\n")})
+
+    assert made["portable"] is True, made["diagnostics"]
     assert "AS012" in [one["code"] for one in made["diagnostics"]]
-    assert [file["path"] for file in made["files"]] == ["references/a.md"]
 
 
 def test_nameless_skill_has_its_folders_name_through_every_version(user: Api):
@@ -73,10 +89,19 @@ def test_name_of_any_script_wins_over_the_heading(user: Api, name: str):
     assert made["slug"].startswith("skill-")
 
 
-def test_blank_tools_restrict_nothing_and_no_tools_are_warned_of(user: Api):
-    content = "---\nname: notes\ndescription: Writes notes. Use when asked.\nallowed-tools:{}\n---\n"
-    blank = user.post("/skills/validate", {"content": content.format("")})
-    none = user.post("/skills/validate", {"content": content.format(" none")})
-    assert (blank["parsed"]["tools"], none["parsed"]["tools"]) == (None, [])
-    assert "SK047" in [one["code"] for one in none["warnings"]]
-    assert "SK047" not in [one["code"] for one in blank["warnings"]]
+def with_tools(field: str) -> dict[str, str]:
+    return {"content": NOTES.replace("---\n\n", f"allowed-tools:{field}\n---\n\n")}
+
+
+@pytest.mark.parametrize("field", ["", " ''", " null"])
+def test_blank_tools_restrict_nothing(user: Api, field: str):
+    judged = user.post("/skills/validate", with_tools(field))
+    assert judged["parsed"]["tools"] is None
+    assert "SK047" not in [one["code"] for one in judged["warnings"]]
+
+
+@pytest.mark.parametrize("field", [" none", " []", " '-'"])
+def test_tools_that_leave_no_tool_at_all_are_warned_of(user: Api, field: str):
+    judged = user.post("/skills/validate", with_tools(field))
+    assert judged["parsed"]["tools"] == []
+    assert "SK047" in [one["code"] for one in judged["warnings"]]

@@ -11,7 +11,7 @@ from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.product.server import Server
 from tests.fixtures.runs.agent_runs import text_of
 from tests.fixtures.servers.mcp_server import McpServers
-from tests.fixtures.servers.raw_mcp_server import LOST
+from tests.fixtures.servers.raw_mcp_server import LOST, ONE_ODD
 
 PATH = "/mcp/connections"
 REPEATED = [kind for kind in LOST if kind not in ("lost-500", "lost-always")]
@@ -61,6 +61,13 @@ def test_odd_tools_are_left_out_by_name_and_the_others_stay(
     assert user.get(path)["left_out"] == []
 
 
+@pytest.mark.parametrize("kind", ONE_ODD)
+def test_one_odd_entry_hides_no_other_tool(user: Api, outside_mcp: McpServers, scripted_llm: ModelServer, kind: str):
+    path = connect(user, outside_mcp, kind)
+    assert [tool["name"] for tool in user.get(f"{path}/tools")["items"]] == ["search"]
+    assert "search done" in text_of(run_script(user, "calls-raw-search"))
+
+
 def test_server_whose_tools_are_all_odd_is_connected_to_and_says_why_it_has_none(user: Api, outside_mcp: McpServers):
     path = connect(user, outside_mcp, "all-odd")
     tested = user.post(f"{path}/test")
@@ -68,21 +75,36 @@ def test_server_whose_tools_are_all_odd_is_connected_to_and_says_why_it_has_none
     assert [tool["name"] for tool in tested["left_out"]] == ["no_schema", "#2"]
 
 
-def test_odd_results_reach_people_and_models(user: Api, outside_mcp: McpServers):
+@pytest.fixture
+def results(user: Api, outside_mcp: McpServers) -> str:
+    """A connection to a server with odd results; gives its path."""
     path = connect(user, outside_mcp, "results")
     user.get(f"{path}/tools")
-    unknown = call(user, path, "unknown")["content"]
+    return path
+
+
+def test_unknown_block_of_a_result_loses_no_readable_one(user: Api, results: str):
+    unknown = call(user, results, "unknown")["content"]
     assert [block["text"] for block in unknown] == [
         "first",
         "(content of type video, which Agentex can't read)",
         "(content of type unknown, which Agentex can't read)",
         "last",
     ]
-    assert call(user, path, "structured")["structuredContent"] == {"hits": ["zebra", "gnu"]}
-    assert call(user, path, "nothing")["content"] == []
-    assert call(user, path, "null") == {"content": [], "isError": False}
+
+
+def test_structured_result_reaches_people_and_models_beside_its_text(user: Api, results: str):
+    assert call(user, results, "structured")["structuredContent"] == {"hits": ["zebra", "gnu"]}
     assert "2 hits" in (told := text_of(run_script(user, "calls-raw-structured")))
     assert "gnu" in told
+
+
+@pytest.mark.parametrize("tool", ["nothing", "null"])
+def test_result_without_content_is_an_empty_result(user: Api, results: str, tool: str):
+    assert call(user, results, tool) == {"content": [], "isError": False}
+
+
+def test_link_of_a_result_keeps_its_title_description_and_type(user: Api, results: str):
     told = text_of(run_script(user, "calls-raw-link"))
     for part in ("https://example.com/r.pdf", "Yearly report", "Figures of the year", "application/pdf"):
         assert part in told
@@ -103,6 +125,17 @@ def test_five_calls_work_after_the_server_has_lost_the_session(user: Api, outsid
     outside_mcp.forget_sessions(kind)
     listed = user.get(f"{path}/tools")
     assert listed["is_stale"] is False
+
+
+@pytest.mark.parametrize("kind", ["lost-404-text", "lost-400-json", "lost-200"])
+def test_call_works_after_a_successful_test_of_a_server_that_has_lost_the_session(
+    user: Api, outside_mcp: McpServers, kind: str
+):
+    path = connect(user, outside_mcp, kind)
+    call(user, path, "search")
+    outside_mcp.forget_sessions(kind)
+    assert user.post(f"{path}/test")["success"] is True
+    assert call(user, path, "search")["content"][0]["text"] == "search done"
 
 
 def test_call_that_may_have_been_carried_out_is_not_repeated(user: Api, outside_mcp: McpServers):
@@ -142,24 +175,26 @@ def test_redirect_to_elsewhere_is_not_followed_and_says_so(user: Api, outside_mc
     assert user.get(path)["fault"] == "redirected"
 
 
-def test_reasons_are_the_same_in_a_run_as_over_http(user: Api, outside_mcp: McpServers):
-    path = connect(user, outside_mcp, "results")
-    user.get(f"{path}/tools")
-    for tool, script in (("refuse", "calls-raw-refuse"),):
-        details = user.refused(McpRefused, "POST", f"{path}/tools/{tool}/call", json={"params": {}})
-        assert details["reason"] == "there is no such page"
-        assert details["reason"] in text_of(run_script(user, script))
-    # A server's own error is not the library's, whatever its number.
-    details = user.refused(McpRefused, "POST", f"{path}/tools/limited/call", json={"params": {}})
+def test_refusal_has_the_same_reason_in_a_run_as_over_http(user: Api, results: str):
+    details = user.refused(McpRefused, "POST", f"{results}/tools/refuse/call", json={"params": {}})
+    assert details["reason"] == "there is no such page"
+    assert details["reason"] in text_of(run_script(user, "calls-raw-refuse"))
+
+
+def test_own_error_of_a_server_is_not_taken_for_one_of_the_library(user: Api, results: str):
+    """Whatever its number."""
+    details = user.refused(McpRefused, "POST", f"{results}/tools/limited/call", json={"params": {}})
     assert details["reason"] == "too many requests"
 
-    tools = f"{PATH}/{user.post(PATH, body(outside_mcp))['id']}"
-    waiting = {"params": {"seconds": 60}}
-    details = user.refused(McpUnavailable, "POST", f"{tools}/tools/wait/call", json=waiting)
-    assert details["fault"] == "no_answer"
-    assert details["reason"] in text_of(run_script(user, "calls-wait"))
 
-    user.put(tools, {"auth_token": "wrong"})
-    details = user.refused(McpUnavailable, "POST", f"{tools}/tools/wait/call", json=waiting)
-    assert details["fault"] == "unauthorised"
+@pytest.mark.parametrize(("changes", "fault"), [({}, "no_answer"), ({"auth_token": "wrong"}, "unauthorised")])
+def test_server_that_does_not_answer_has_the_same_reason_in_a_run_as_over_http(
+    user: Api, outside_mcp: McpServers, changes: dict[str, str], fault: str
+):
+    path = f"{PATH}/{user.post(PATH, body(outside_mcp))['id']}"
+    user.get(f"{path}/tools")
+    user.put(path, changes)
+    waiting = {"params": {"seconds": 60}}
+    details = user.refused(McpUnavailable, "POST", f"{path}/tools/wait/call", json=waiting)
+    assert details["fault"] == fault
     assert details["reason"] in text_of(run_script(user, "calls-wait"))

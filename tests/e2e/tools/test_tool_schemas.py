@@ -1,14 +1,15 @@
 """Tools with schemas and names of all kinds, offered to an endpoint that checks requests as OpenAI's does."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from core.errors.requests import InvalidRunInput
-from tests.fixtures.http.client import Api
+from tests.fixtures.http.client import Api, unique
 from tests.fixtures.llm.model_scripts import BY_QUESTION
 from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.product.server import Server
@@ -28,14 +29,28 @@ BARE = {
 }
 
 
+@contextmanager
+def registered(product: Server, url: str) -> Generator[str]:
+    """A model of its own, which has learnt nothing yet; gives its id."""
+    admin = product.admin()
+    about = {"provider": "openai-compatible", "base_url": url, "model_id": BY_QUESTION}
+    model_id = admin.post("/admin/models", {"name": unique("model"), **about})["id"]
+    yield model_id
+    admin.delete(f"/admin/models/{model_id}")
+
+
 @pytest.fixture
 def strict(llm_product: Server, scripted_llm: ModelServer) -> Iterator[str]:
     """A registered model behind the strict endpoint; gives its id."""
-    admin = llm_product.admin()
-    about = {"provider": "openai-compatible", "base_url": scripted_llm.strict_url, "model_id": BY_QUESTION}
-    model_id = admin.post("/admin/models", {"name": f"strict-{uuid4().hex[:8]}", **about})["id"]
-    yield model_id
-    admin.delete(f"/admin/models/{model_id}")
+    with registered(llm_product, scripted_llm.strict_url) as model_id:
+        yield model_id
+
+
+@pytest.fixture
+def lenient(llm_product: Server, scripted_llm: ModelServer) -> Iterator[str]:
+    """The same scripts behind an endpoint that takes everything; gives the model's id."""
+    with registered(llm_product, scripted_llm.base_url) as model_id:
+        yield model_id
 
 
 @pytest.fixture
@@ -124,39 +139,52 @@ def test_broken_tools_of_a_connection_take_nothing_else_down(
     assert "current_time" in offered_by(scripted_llm)
 
 
-def test_complaint_of_one_users_schema_leaves_the_next_user_native_tools(
-    llm_product: Server, user: Api, scripted_llm: ModelServer
+@pytest.mark.parametrize("name", ["null_required", "typed_null_required", "outside_reference", "lost_reference"])
+def test_run_that_names_no_connection_goes_on_beside_one_bad_schema(
+    user: Api, strict: str, outside_mcp: McpServers, name: str
 ):
-    """An endpoint that words its complaint like a refusal of tools, and so would any other."""
-    tool = frontend("paint", {"type": "object", "properties": {"color": {"type": "string", "format": "color"}}})
-    props = {"agent_type": "react"}
-    first = verified_run(user, "What time is it? #no-formats", tools=[tool], forwarded_props=props)
-    assert first[-1]["type"] == "RUN_FINISHED", first[-1]
-    assert "The tool said" in text_of(first)
+    made = user.post("/mcp/connections", {"name": "odd", "type": "standard", "url": outside_mcp.rogue_url(name)})
+    user.get(f"/mcp/connections/{made['id']}/tools")
+    events = run_on(user, strict, "What time is it? #calls-clock")
+
+    assert events[-1]["type"] == "RUN_FINISHED", events[-1]
+    assert "weekday" in text_of(events)
+    assert text_of(run_on(user, strict, "Go on #calls-good")) == "The tool said: good was called"
+
+
+COLOR = {"type": "object", "properties": {"color": {"type": "string", "format": "color"}}}
+"""What the endpoint complains of as others say that they take no tools."""
+
+
+def test_complaint_about_a_schema_does_not_end_the_run(user: Api, lenient: str, scripted_llm: ModelServer):
+    events = run_on(user, lenient, "What time is it? #no-formats", frontend("paint", COLOR))
+    assert events[-1]["type"] == "RUN_FINISHED", events[-1]
+    assert "The tool said" in text_of(events)
     refused = next(request for request in scripted_llm.run_requests if "color" in str(request.body))
     assert "tools" in refused.body
 
+
+def test_second_user_has_native_tools_after_a_first_users_broken_schema(
+    llm_product: Server, user: Api, lenient: str, scripted_llm: ModelServer
+):
+    run_on(user, lenient, "What time is it? #no-formats", frontend("paint", COLOR))
     scripted_llm.requests.clear()
-    second = verified_run(developer(llm_product), "What time is it? #no-formats", forwarded_props=props)
-    assert "The tool said" in text_of(second)
+    events = run_on(developer(llm_product), lenient, "What time is it? #no-formats")
+
+    assert scripted_llm.run_requests
     assert all("tools" in request.body for request in scripted_llm.run_requests)
+    assert "The tool said" in text_of(events)
 
 
-def test_model_whose_endpoint_refuses_tools_is_shown_as_such(llm_product: Server, scripted_llm: ModelServer):
+def test_model_whose_endpoint_refuses_tools_is_shown_as_such(llm_product: Server, lenient: str):
     """Learnt of this model alone; a changed one is asked anew."""
     admin = llm_product.admin()
-    about = {"provider": "openai-compatible", "base_url": scripted_llm.base_url, "model_id": BY_QUESTION}
-    model_id = admin.post("/admin/models", {"name": f"wordy-{uuid4().hex[:8]}", **about})["id"]
-    try:
-        props = {"agent_type": "react", "model_id": model_id}
-        verified_run(llm_product.person(), "What time is it? #no-tools", forwarded_props=props)
-        listed = {model["id"]: model["tools_refused_until"] for model in admin.get("/models")["items"]}
-        assert listed.pop(model_id) is not None
-        assert set(listed.values()) <= {None}
-        assert admin.get(f"/admin/models/{model_id}")["tools_refused_until"] is not None
-        assert admin.put(f"/admin/models/{model_id}", {"max_tokens": 100})["tools_refused_until"] is None
-    finally:
-        admin.delete(f"/admin/models/{model_id}")
+    run_on(llm_product.person(), lenient, "What time is it? #no-tools")
+    listed = {model["id"]: model["tools_refused_until"] for model in admin.get("/models")["items"]}
+    assert listed.pop(lenient) is not None
+    assert set(listed.values()) <= {None}
+    assert admin.get(f"/admin/models/{lenient}")["tools_refused_until"] is not None
+    assert admin.put(f"/admin/models/{lenient}", {"max_tokens": 100})["tools_refused_until"] is None
 
 
 NAMES = ["paint.it", "paint it", "画", "p" * 80]
@@ -177,6 +205,7 @@ def test_frontend_tool_of_any_name_is_called_and_seen_by_its_own(
     )
     events = run(user, body)
 
+    assert events[-1]["type"] == "RUN_FINISHED", events[-1]
     (started,) = [event for event in events if event["type"] == "TOOL_CALL_START"]
     assert started["toolCallName"] == name
     assert events[-1]["pendingToolCallIds" if "pendingToolCallIds" in events[-1] else "outcome"]
@@ -226,6 +255,18 @@ def test_arguments_of_any_spelling_are_run_and_sent_as_an_object(
     assert sent == arguments
     (call,) = [c for m in scripted_llm.run_requests[-1].messages for c in m.get("tool_calls", ())]
     assert json.loads(call["function"]["arguments"]) == json.loads(arguments)
+
+
+@pytest.mark.parametrize("script", ["empty-arguments", "null-text-arguments"])
+def test_client_is_sent_an_object_for_a_call_without_arguments(
+    user: Api, lenient: str, scripted_llm: ModelServer, script: str
+):
+    """Also where the endpoint complains of nothing."""
+    events = run_on(user, lenient, f"What time is it? #{script}")
+
+    sent = "".join(event["delta"] for event in events if event["type"] == "TOOL_CALL_ARGS")
+    (call,) = [c for m in scripted_llm.run_requests[-1].messages for c in m.get("tool_calls", ())]
+    assert (sent, call["function"]["arguments"]) == ("{}", "{}")
 
 
 @pytest.mark.parametrize("script", ["cut-arguments", "list-arguments", "unnamed-call"])
