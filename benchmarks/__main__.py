@@ -1,6 +1,17 @@
 """``python -m benchmarks``: ratios against named baselines, in one run of a few minutes."""
 
-from benchmarks import api_latency, authenticated, encoder, fairness, ingest, memory, search, skills, upkeep
+from benchmarks import (
+    api_latency,
+    authenticated,
+    encoder,
+    fairness,
+    ingest,
+    memory,
+    offline_answer,
+    search,
+    skills,
+    upkeep,
+)
 from benchmarks.runs import every as runs
 from benchmarks.table import show
 
@@ -16,5 +27,6 @@ if __name__ == "__main__":
         authenticated,
         runs,
         memory,
+        offline_answer,
     )
     show([row for part in parts for row in part.run()])

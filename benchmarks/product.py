@@ -196,7 +196,7 @@ class Session:
     """One person's use of the HTTP API, with a bearer token."""
 
     def __init__(self, http: httpx.AsyncClient) -> None:
-        self._http = http
+        self.http = http
 
     async def create(self, name: str, **settings: JsonValue) -> str:
         """Make a knowledge base, with settings such as its splitter, and give its id."""
@@ -231,7 +231,7 @@ class Session:
         path = f"/api/v1/knowledge-bases/{kb_id}/documents/batch"
         for few in queue:
             files = [("file", (one.name, one.content)) for one in few]
-            answer = await self._http.post(path, files=files)
+            answer = await self.http.post(path, files=files)
             answer.raise_for_status()
             items = answer.json()["data"]["items"]
             documents |= {one.name: i["document"]["id"] for one, i in zip(few, items, strict=True)}
@@ -276,17 +276,17 @@ class Session:
 
     async def call(self, method: str, path: str, body: dict[str, JsonValue] | None = None):
         """The ``data`` of an answer; any refusal ends the benchmark."""
-        answer = await self._http.request(method, path, json=body)
+        answer = await self.http.request(method, path, json=body)
         answer.raise_for_status()
         return answer.json()["data"]
 
     async def delete(self, path: str) -> None:
         """Delete what a path names."""
-        (await self._http.delete(path)).raise_for_status()
+        (await self.http.delete(path)).raise_for_status()
 
     async def _upload_each(self, kb_id: str, queue: Iterator[SampleDocument], documents: dict[str, str]) -> None:
         for upload in queue:
-            answer = await self._http.post(
+            answer = await self.http.post(
                 f"/api/v1/knowledge-bases/{kb_id}/documents",
                 files={"file": (upload.name, upload.content)},
             )

@@ -11,7 +11,7 @@ from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.evidence import read_passages
 from agents.llm.base import ModelMessage, ToolCall, ToolsRefused
 from agents.llm.extractive.model import ENOUGH_COVERAGE, is_command, quote_passages
-from agents.llm.extractive.quotes import content_terms, surface_text
+from agents.llm.extractive.terms import content_terms, surface_text
 from agents.run_context import RunContext
 from agents.skills.run_skills import ALWAYS_ALLOWED, LOAD
 from agents.strategies.shared.model_turn import Turn

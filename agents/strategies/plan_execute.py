@@ -11,7 +11,7 @@ from workflows.events import Event, StartEvent, StopEvent
 from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.llm.base import ModelMessage
 from agents.llm.extractive.model import AnswerPart, answer_parts, is_command, quote_passages
-from agents.llm.extractive.quotes import content_terms, surface_text
+from agents.llm.extractive.terms import content_terms, surface_text
 from agents.run_context import RunContext
 from agents.strategies.shared.heuristics import split_question
 from agents.strategies.shared.prompts import ATTACHED, CITE, delimited

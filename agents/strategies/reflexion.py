@@ -11,7 +11,8 @@ from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.evidence import Evidence, NumberedText, UnsupportedClaim, read_passages
 from agents.llm.base import ModelMessage
 from agents.llm.extractive.model import ENOUGH_COVERAGE, answer_from, is_command, quote_passages, reflection_on
-from agents.llm.extractive.quotes import Quotation, surface_text
+from agents.llm.extractive.quotes import Quotation
+from agents.llm.extractive.terms import surface_text
 from agents.run_context import RunContext
 from agents.strategies.shared.citation_check import check_citations, unsupported_claims
 from agents.strategies.shared.prompts import CITE, delimited

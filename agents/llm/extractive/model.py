@@ -18,7 +18,8 @@ from agents.llm.base import (
     ToolCall,
     ToolSpec,
 )
-from agents.llm.extractive.quotes import Quotation, Quote, QuoteSource, content_terms, select_quotes, surface_text
+from agents.llm.extractive.quotes import Quotation, Quote, QuoteSource, select_quotes
+from agents.llm.extractive.terms import content_terms, surface_text
 from agents.llm.text_tools import is_json_object
 from core.json_access import as_object, as_text, parse
 from kb_service.text.tokenizer import is_cjk_dominant

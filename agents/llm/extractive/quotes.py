@@ -1,129 +1,40 @@
-"""Selection of the sentences that answer a question best, by shared terms."""
+"""Selection of the sentences that answer a question: by shared terms, their place, and the form of the question."""
 
 import math
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from agents.llm.extractive.sentences import QuotableUnit, quotable_units
-from kb_service.text.tokenizer import tokenize
-
-_CHINESE_QUESTION_WORDS = """
-    什么 什麼 什么样 为什么 為什麼 为何 怎么 怎麼 怎么样 怎样 怎麼樣 如何 哪些 哪个 哪個 哪里 哪裡 哪儿 哪一
-    哪种 哪年 哪位 多少 多久 多大 多长 几个 几种 几次 谁 誰 何时 何處 何处 是什么 什么时候 是否 是不是 有没有
-    有沒有 能不能 可不可以 能否 可否 会不会 需不需要 吗 嗎 呢 请问 請問 请 請 告诉我 告訴我 介绍一下 介紹一下
-    解释一下 解釋一下 说明一下 说说 讲讲 我想知道 想知道 我想 帮我 麻烦 一下 应该 應該 可以 怎么办 怎麼辦 该怎么 该如何 让一个 一个 一個 区别 区別 再详细一点 详细一点
-    具体一点 继续说 继续 还有呢 还有吗 更多 你好 您好 谢谢 謝謝 再见"""
-_CHINESE_PARTICLES = "的地得是了在和與与及或把被之而哪"
-_CHINESE_CUT = re.compile(
-    # Longest first: a phrase must go before the word inside it.
-    "|".join(sorted(_CHINESE_QUESTION_WORDS.split(), key=len, reverse=True)) + f"|[{_CHINESE_PARTICLES}]"
-)
-_ENGLISH_QUESTION_WORDS = """
-    about also any anyone anything between can could describe difference every explain find get give
-    going help hello hey hi just kind know later list let like many may me mean might more most much
-    must my need now one our please s say see shall should show so some someone something sort t tell
-    than thank thanks type us use want way whose would yes your m re ve ll d"""
-_ENGLISH_QUESTION_TOKENS = frozenset(tokenize(_ENGLISH_QUESTION_WORDS))
-_WORD = re.compile(r"[^\W_]+")
+from agents.llm.extractive.question_types import QuestionType, answer_factor, question_types
+from agents.llm.extractive.sentences import QuotableUnit
+from agents.llm.extractive.terms import FUNCTION_CHARACTERS, Term, content_terms, nameable, uncovered
+from agents.llm.extractive.words import UnitWords, unit_words
 
 MOST_QUOTES = 3
-_HEADING_SHARE = 0.7
 _PHRASE_SHARE = 0.25
+_KEY_SHARE, _SUBJECT_SHARE = 0.3, 0.15
 _RANK_DECAY = 0.12
-_UNSEEN_BIGRAM = 0.7
+_FEWEST_NEWS, _NO_NEWS = 2, 0.6
+_UNSEEN_BIGRAM = 0.6
+_FUNCTION_BIGRAM = 0.4
+# Among a few sentences, every word that they lack would look rare beside those that they have.
+_FEWEST_FOR_RARITY = 30
 _LEAST_MATCH = 0.3
+_LEAST_WITHOUT_MARK = 0.45
+_LEAST_WITHOUT_WORD = 0.55
+_LEAST_WITHOUT_NAME = 0.8
 _LEAST_LEAD = 0.1
 _LEAST_GAIN = 0.12
 _LEAST_OF_BEST = 0.4
-_NEARLY_BEST = 0.6
+_NEARLY_BEST = 0.7
 _SAME_TEXT = 0.75
 _LONG_CHARACTERS = 420
-_CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff]")
 _ANAPHORS = (
     "it ", "its ", "this ", "that ", "these ", "those ", "they ", "their ", "he ", "she ", "his ",
     "her ", "however", "therefore", "thus ", "but ", "then ", "它", "他", "她", "这", "這", "该",
     "該", "此", "其", "因此", "但", "不过", "然而", "所以",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A search term by its token; terms of one unbroken Chinese run share its number, words have -1."""
-
-    key: str
-    surface: str
-    position: int
-    run: int = -1
-
-
-def content_terms(question: str) -> tuple[Term, ...]:
-    """The terms of the question without question words, particles and repeats, in order."""
-    terms: dict[str, Term] = {}
-    text = _CHINESE_CUT.sub(" ", unicodedata.normalize("NFKC", question))
-    for number, piece in enumerate(_pieces(text)):
-        is_chinese = _CJK.match(piece) is not None
-        for token in tokenize(piece):
-            if token in _ENGLISH_QUESTION_TOKENS or token in terms:
-                continue
-            surface = token if is_chinese else piece
-            terms[token] = Term(token, surface, len(terms), number if is_chinese else -1)
-    # Single characters between particles mean nothing next to real words.
-    whole = tuple(term for term in terms.values() if term.run < 0 or len(term.key) > 1)
-    return whole or tuple(terms.values())
-
-
-def _pieces(text: str) -> list[str]:
-    pieces: list[str] = []
-    for word in _WORD.findall(text):
-        start = 0
-        for index in range(1, len(word) + 1):
-            if index == len(word) or _is_cjk(word[index]) != _is_cjk(word[start]):
-                pieces.append(word[start:index])
-                start = index
-    return pieces
-
-
-def _is_cjk(character: str) -> bool:
-    return _CJK.match(character) is not None
-
-
-def uncovered(terms: tuple[Term, ...], present: set[str]) -> tuple[Term, ...]:
-    """The terms not among the present tokens.
-
-    A Chinese bigram is covered if each of its characters belongs to a present bigram of its run.
-    """
-    covered: dict[int, set[str]] = {}
-    for term in terms:
-        if term.run >= 0 and term.key in present:
-            covered.setdefault(term.run, set()).update(term.key)
-    return tuple(
-        term for term in terms if term.key not in present and not set(term.key) <= covered.get(term.run, set())
-    )
-
-
-def nameable(terms: tuple[Term, ...], missing: tuple[Term, ...]) -> tuple[Term, ...]:
-    """The missing words and whole Chinese runs; the rest of a partly covered run is rarely a word."""
-    absent = {term.key for term in missing}
-    found_in_part = {term.run for term in terms if term.run >= 0 and term.key not in absent}
-    return tuple(term for term in missing if term.run not in found_in_part)
-
-
-def surface_text(terms: tuple[Term, ...]) -> str:
-    """The terms as the question writes them, with Chinese bigrams joined again."""
-    words: list[str] = []
-    previous: Term | None = None
-    for term in terms:
-        joins = previous is not None and previous.run == term.run >= 0
-        if joins and words[-1].endswith(term.surface[0]):
-            words[-1] += term.surface[1:]
-        else:
-            words.append(term.surface)
-        previous = term
-    return " ".join(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +57,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """The chosen quotes, in reading order, and the uncovered terms that can be named (``nameable``).
+    """The chosen quotes, best first, and the uncovered terms that can be named (``nameable``).
 
     ``coverage``: share of the question's terms that they cover, weighted by rarity; 0 to 1.
     """
@@ -157,111 +68,175 @@ class Quotation:
 
 
 @dataclass(frozen=True, slots=True)
+class _Question:
+    text: str
+    terms: tuple[Term, ...]
+    types: tuple[QuestionType, ...]
+
+    @property
+    def keys(self) -> list[str]:
+        return [term.key for term in self.terms]
+
+
+@dataclass(frozen=True, slots=True)
 class _Candidate:
+    """A unit of a passage.
+
+    Attributes:
+        match: Share of the question's terms that it covers, weighted by rarity.
+        likelihood: By the question's form; below 1 if a mark is missing that an answer needs.
+    """
+
     source: QuoteSource
     rank: int
-    position: int
-    unit: QuotableUnit
-    tokens: frozenset[str]
-    heading: frozenset[str]
+    words: UnitWords
     match: float = 0.0
+    likelihood: float = 1.0
     score: float = 0.0
+
+    @property
+    def unit(self) -> QuotableUnit:
+        return self.words.unit
+
+    @property
+    def tokens(self) -> frozenset[str]:
+        return self.words.own.tokens
 
 
 class _Weights:
-    """Rarity of each term among the candidates: ``ln(1 + (N - df + .5) / (df + .5))``."""
+    """Weight of each term: its rarity among the candidates, ``ln(1 + (N - df + .5) / (df + .5))``, as far as it is a word."""
 
     def __init__(self, terms: Sequence[Term], candidates: Sequence[_Candidate]) -> None:
-        counts = Counter(token for candidate in candidates for token in candidate.tokens)
-        n = len(candidates)
-        self._idf = {
-            term.key: _idf(counts[term.key], n)
-            # Half of a Chinese run's bigrams span a word border: most unseen ones do.
-            * (_UNSEEN_BIGRAM if term.run >= 0 and not counts[term.key] else 1)
-            for term in terms
-        }
+        counts = Counter(token for c in candidates for token in c.tokens - c.words.own.parts)
+        n = max(len(candidates), _FEWEST_FOR_RARITY)
+        lengths = Counter(term.run for term in terms)
+        seen_runs = {term.run for term in terms if counts[term.key]}
+        self._weights: dict[str, float] = {}
+        for term in terms:
+            is_leftover = not counts[term.key] and term.run in seen_runs
+            certainty = 1.0 if term.run < 0 else _certainty(term, lengths[term.run], is_leftover=is_leftover)
+            self._weights[term.key] = _idf(counts[term.key], n) * certainty
 
     def sum(self, keys: Iterable[str]) -> float:
-        return sum(self._idf.get(key, 0.0) for key in keys)
+        return sum(self._weights.get(key, 0.0) for key in keys)
 
 
 def _idf(count: int, n: int) -> float:
     return math.log(1 + (n - count + 0.5) / (count + 0.5))
 
 
-def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
-    """At most three quotes, best source first and in document order within a source.
+def _certainty(term: Term, bigrams: int, *, is_leftover: bool) -> float:
+    """How far a Chinese bigram is a word: a run of n characters has about n / 2 words, and n - 1 bigrams."""
+    share = (bigrams + 1) / (2 * bigrams)
+    if not FUNCTION_CHARACTERS.isdisjoint(term.key):
+        return share * _FUNCTION_BIGRAM
+    # Most bigrams that are nowhere, when others of their run are, span a border of words.
+    return share * (_UNSEEN_BIGRAM if is_leftover else 1)
 
-    Sentences are scored by the rarity of the question's terms, with discounts for terms in headings only and for lower
-    passages, and chosen greedily for what they add; none if even the best is too far from the question. On 400
-    questions each, a quote held the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
+
+def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
+    """At most three quotes, best first, or none where no sentence seems to answer.
+
+    A sentence is scored by the share of the question's terms in it, weighted by their rarity among all sentences found; terms of
+    its heading, its list's introduction or its table's header count less. Marks of an answer to such a question, a key or subject
+    that is asked about and the search's order change the score. Further quotes are chosen for what they add.
     """
-    terms = content_terms(question)
+    form = _Question(question, content_terms(question), question_types(question))
     candidates = _candidates(sources)
-    if not terms or not candidates:
-        return Quotation((), 0.0, terms)
-    weights = _Weights(terms, candidates)
-    scored = [_scored(candidate, terms, weights) for candidate in candidates]
-    chosen = _choose(scored, terms, weights)
-    if not chosen:
-        return Quotation((), 0.0, nameable(terms, uncovered(terms, _tokens_of(scored))))
-    missing = uncovered(terms, _tokens_of(chosen))
-    coverage = _coverage(terms, missing, weights)
+    if not form.terms or not candidates:
+        return Quotation((), 0.0, form.terms)
+    weights = _Weights(form.terms, candidates)
+    scored = [_scored(candidate, form, weights) for candidate in candidates]
+    ordered = sorted(scored, key=lambda c: (-c.score, c.rank, c.words.position))
+    if not _is_answered(form, ordered):
+        return Quotation((), 0.0, nameable(form.terms, uncovered(form.terms, _tokens_of(scored))))
+    chosen = _choose(ordered, form, weights)
+    missing = uncovered(form.terms, _tokens_of(chosen))
     quotes = tuple(Quote(c.source.number, c.unit.text) for c in _in_reading_order(chosen, scored))
-    return Quotation(quotes, coverage, nameable(terms, missing))
+    return Quotation(quotes, _coverage(form.terms, missing, weights), nameable(form.terms, missing))
 
 
 def _candidates(sources: Sequence[QuoteSource]) -> list[_Candidate]:
     return [
-        _Candidate(
-            source,
-            rank,
-            position,
-            unit,
-            frozenset(tokenize(unit.text)),
-            frozenset(tokenize(" ".join([source.title, *source.heading_path, unit.label]))),
-        )
+        _Candidate(source, rank, words)
         for rank, source in enumerate(sources)
-        for position, unit in enumerate(quotable_units(source.text, source.heading_path))
+        for words in unit_words(source.title, source.text, source.heading_path)
     ]
 
 
-def _scored(candidate: _Candidate, terms: Sequence[Term], weights: _Weights) -> _Candidate:
-    keys = [term.key for term in terms]
-    total = weights.sum(keys) + 1e-9
-    own = weights.sum(key for key in keys if key in candidate.tokens)
-    in_heading = weights.sum(key for key in keys if key in candidate.heading and key not in candidate.tokens)
-    share = (own + _HEADING_SHARE * in_heading) / total
+def _scored(candidate: _Candidate, question: _Question, weights: _Weights) -> _Candidate:
+    words, keys = candidate.words, question.keys
+    own = covered = 0.0
+    for term in question.terms:
+        weight = weights.sum([term.key])
+        own += weight * words.own.share(term)
+        covered += weight * words.share(term)
     if own == 0 and not candidate.unit.opens:
-        share = 0.0
-    bonus = _PHRASE_SHARE * _phrase(candidate, keys)
+        covered = 0.0
+    match = covered / (weights.sum(keys) + 1e-9)
+    likelihood = answer_factor(question.types, question.text, candidate.unit.text, candidate.unit.context)
+    news = 1.0 if len(words.news.difference(keys)) >= _FEWEST_NEWS else _NO_NEWS
     too_long = max(1.0, _length(candidate.unit.text) / _LONG_CHARACTERS)
+    score = match * (1 + _bonus(words, keys)) * likelihood * news / math.sqrt(too_long)
     # The search knows more than the words: its order counts.
-    match = share * (1 + bonus) / math.sqrt(too_long)
-    return replace(candidate, match=match, score=match / (1 + _RANK_DECAY * candidate.rank))
+    score /= 1 + _RANK_DECAY * candidate.rank
+    return replace(candidate, match=match, likelihood=likelihood, score=score)
+
+
+def _bonus(words: UnitWords, keys: Sequence[str]) -> float:
+    """For words that stand together as in the question, and for a key or first word that is asked about."""
+    question_pairs = list(pairwise(keys))
+    pairs = words.own.pairs() if question_pairs else set[tuple[str, str]]()
+    bonus = _PHRASE_SHARE * sum(pair in pairs for pair in question_pairs) / max(1, len(question_pairs))
+    if words.key:
+        return bonus + _KEY_SHARE * len(words.key.intersection(keys)) / len(words.key)
+    return bonus + (_SUBJECT_SHARE if words.own.order[:1] and words.own.order[0] in keys else 0)
 
 
 def _length(text: str) -> float:
-    return len(text) + 1.5 * len(_CJK.findall(text))
+    return len(text) + 1.5 * sum("\u3040" <= character <= "\u9fff" for character in text)
 
 
-def _phrase(candidate: _Candidate, keys: Sequence[str]) -> float:
-    tokens = tokenize(candidate.unit.text)
-    pairs = set(pairwise(tokens))
-    question_pairs = list(pairwise(keys))
-    return sum(pair in pairs for pair in question_pairs) / max(1, len(question_pairs))
+def _is_answered(question: _Question, ordered: Sequence[_Candidate]) -> bool:
+    """Whether the best sentence is near enough to the question to be quoted.
+
+    It must be nearer where it lacks the figure that is asked for, and where a name of the question, or any word of a question for
+    yes or no, is in no sentence found: the search would have found the word, so the documents don't speak of it.
+    """
+    best = ordered[0]
+    least = _LEAST_MATCH if best.likelihood >= 1 else _LEAST_WITHOUT_MARK
+    unknown = _unknown(question.terms, _tokens_of(ordered))
+    is_chinese = any(term.run >= 0 for term in question.terms)
+    if any(_is_name(term, is_chinese=is_chinese) for term in unknown):
+        least = _LEAST_WITHOUT_NAME
+    elif any(kind.is_exact for kind in question.types) and any(not _is_verb_form(term.surface) for term in unknown):
+        least = max(least, _LEAST_WITHOUT_WORD)
+    return best.match >= least
 
 
-def _choose(scored: Sequence[_Candidate], terms: Sequence[Term], weights: _Weights) -> list[_Candidate]:
-    keys = {term.key for term in terms}
+def _unknown(terms: Sequence[Term], present: set[str]) -> list[Term]:
+    """The words that are nowhere; of a Chinese run nothing, if a part of it is."""
+    runs = {term.run for term in terms if term.run >= 0 and term.key in present}
+    return [term for term in terms if term.key not in present and term.run not in runs and not term.surface.isdecimal()]
+
+
+def _is_verb_form(word: str) -> bool:
+    return word.endswith(("ed", "ing"))
+
+
+def _is_name(term: Term, *, is_chinese: bool) -> bool:
+    """Whether a term is a Latin word in a Chinese question, or has a capital letter that no beginning explains."""
+    word = term.surface if term.position else term.surface[1:]
+    return term.run < 0 and (is_chinese or word != word.lower())
+
+
+def _choose(ordered: Sequence[_Candidate], question: _Question, weights: _Weights) -> list[_Candidate]:
+    keys = set(question.keys)
     total = weights.sum(keys) + 1e-9
-    ordered = sorted(scored, key=lambda c: (-c.score, c.rank, c.position))
     best = ordered[0].score
-    if max(c.match for c in ordered) < _LEAST_MATCH:
-        return []
     # The search's first passage is the strongest evidence: it is quoted in every answer.
     lead = [c for c in ordered if c.rank == 0 and c.match >= _LEAST_LEAD]
-    chosen = [ordered[0], *lead[:1]] if ordered[0].rank else ordered[:1]
+    chosen = [ordered[0], *lead[:1]] if ordered[0].rank else [*ordered[:1]]
     while len(chosen) < MOST_QUOTES:
         covered = keys & _tokens_of(chosen)
         gains = [
@@ -270,7 +245,7 @@ def _choose(scored: Sequence[_Candidate], terms: Sequence[Term], weights: _Weigh
             if c.score >= _LEAST_OF_BEST * best and not _repeats(c, chosen)
         ]
         useful = [
-            (gain + 0.5 * c.score, -c.rank, -c.position, c)
+            (gain + 0.5 * c.score, -c.rank, -c.words.position, c)
             for gain, c in gains
             if gain >= _LEAST_GAIN or c.score >= _NEARLY_BEST * best
         ]
@@ -283,12 +258,18 @@ def _choose(scored: Sequence[_Candidate], terms: Sequence[Term], weights: _Weigh
 def _repeats(candidate: _Candidate, chosen: Sequence[_Candidate]) -> bool:
     return any(
         len(candidate.tokens & other.tokens) >= _SAME_TEXT * min(len(candidate.tokens), len(other.tokens))
+        or candidate.unit.text in other.unit.text
         for other in chosen
     )
 
 
 def _tokens_of(candidates: Iterable[_Candidate]) -> set[str]:
-    return {token for c in candidates for token in c.tokens | c.heading}
+    return {
+        token
+        for c in candidates
+        for words in (c.words.own, *(words for _, words in c.words.around))
+        for token in words.tokens
+    }
 
 
 def _coverage(terms: tuple[Term, ...], missing: tuple[Term, ...], weights: _Weights) -> float:
@@ -299,18 +280,19 @@ def _coverage(terms: tuple[Term, ...], missing: tuple[Term, ...], weights: _Weig
 
 
 def _in_reading_order(chosen: Sequence[_Candidate], scored: Sequence[_Candidate]) -> list[_Candidate]:
-    """Best source first; a sentence that starts with an anaphor gets its predecessor."""
-    best_of = {c.rank: max(o.score for o in chosen if o.rank == c.rank) for c in chosen}
-    picked = list(chosen)
-    by_place = {(c.rank, c.position): c for c in scored}
-    for candidate in chosen:
-        before = by_place.get((candidate.rank, candidate.position - 1))
+    """Best first; one that starts with an anaphor comes behind its predecessor."""
+    by_place = {(c.rank, c.words.position): c for c in scored}
+    room = MOST_QUOTES - len(chosen)
+    ordered: list[_Candidate] = []
+    for candidate in sorted(chosen, key=lambda c: -c.score):
+        before = by_place.get((candidate.rank, candidate.words.position - 1))
         if (
-            len(picked) < MOST_QUOTES
-            and before is not None
+            before is not None
             and before.unit.block == candidate.unit.block
             and candidate.unit.text.lower().startswith(_ANAPHORS)
-            and not _repeats(before, picked)
+            and (before in chosen or (room > 0 and not _repeats(before, chosen)))
         ):
-            picked.append(before)
-    return sorted(picked, key=lambda c: (-best_of[c.rank], c.rank, c.position))
+            room -= before not in chosen
+            ordered.append(before)
+        ordered.append(candidate)
+    return list(dict.fromkeys(ordered))

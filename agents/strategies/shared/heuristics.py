@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from agents.llm.extractive.model import is_command
-from agents.llm.extractive.quotes import content_terms
+from agents.llm.extractive.terms import content_terms
 
 _ENGLISH_QUESTION = r"(?:how|what|when|where|which|who|whose|why|is|are|does|do|can)\b"
 _CUT = re.compile(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.llm.extractive.quotes import content_terms, surface_text, uncovered
+from agents.llm.extractive.terms import content_terms, surface_text, uncovered
 
 
 def keys(question: str) -> list[str]:

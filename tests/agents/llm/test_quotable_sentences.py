@@ -74,3 +74,64 @@ def test_units_know_the_heading_above_them():
 
 def test_open_code_block_is_quoted_to_the_end_of_the_passage():
     assert texts("Run this:\n```\nmake run") == ["Run this:\n```\nmake run\n```"]
+
+
+EXTRACTED = """2) Retries
+
+A delivery goes through these stages:
+
+1. The carrier reports a change
+
+2. The event is written
+
+Limits
+
+- A body holds at most 256 KB
+
+Code | Meaning | Remedy
+404 | parcel not found | check the number
+409 | label was printed | cancel it first
+
+How do I stop it?
+
+Yes. Press the red button twice.
+
+curl -X POST https://parcel.example/stop
+curl -X GET https://parcel.example/state
+"""
+
+
+def test_extracted_text_has_its_headings_rows_answers_and_code():
+    units = {unit.text: unit for unit in quotable_units(EXTRACTED, ())}
+
+    assert list(units) == [
+        "A delivery goes through these stages:\n- The carrier reports a change\n- The event is written",
+        "The carrier reports a change",
+        "The event is written",
+        "A body holds at most 256 KB",
+        "404 | parcel not found | check the number",
+        "409 | label was printed | cancel it first",
+        "Yes. Press the red button twice.",
+        "curl -X POST https://parcel.example/stop\ncurl -X GET https://parcel.example/state",
+    ]
+    assert units["The event is written"].label == "Retries"
+    assert units["The event is written"].context == "A delivery goes through these stages:"
+    assert units["A body holds at most 256 KB"].label == "Limits"
+    assert units["409 | label was printed | cancel it first"].context == "Code | Meaning | Remedy"
+    assert units["Yes. Press the red button twice."].asks
+
+
+def test_numbered_item_behind_a_nested_list_is_no_heading():
+    page = "1. Open it\n\n2. Fill in:\n\n- the name\n\n- the date\n\n3. Send it off\n\nThen wait for the answer."
+
+    assert "Send it off" in texts(page)
+
+
+def test_passage_that_was_cut_within_code_is_read_from_there():
+    page = '"stage": "worker"\n}\n```\nThe result is kept for a day.\n```json\n{"a": 1}\n```\nIt is removed then.'
+
+    assert "The result is kept for a day." in texts(page)
+
+
+def test_line_that_a_colon_introduces_is_its_example():
+    assert texts("When idle, the server sends:\n\n: keep-alive\n\nClients skip it.")[0].endswith(": keep-alive\n```")

@@ -2,8 +2,9 @@
 
 import pytest
 
-from agents.llm.extractive.quotes import QuoteSource, select_quotes, surface_text
+from agents.llm.extractive.quotes import QuoteSource, select_quotes
 from agents.llm.extractive.sentences import quotable_units
+from agents.llm.extractive.terms import surface_text
 
 BACKUP = QuoteSource(
     1,
@@ -81,3 +82,70 @@ def test_first_passage_of_the_search_has_a_say():
     numbers = {quote.number for quote in select_quotes("Which queries are running right now?", [first, other]).quotes}
 
     assert numbers == {1, 2}
+
+
+# The structure of a protocol page: a long list full of the question's words, and the item that answers.
+EVENTS = QuoteSource(
+    1,
+    "events",
+    (),
+    """# 推送协议
+## 1) 数据流向
+事件的处理过程如下:
+1. 采集端产出事件(如 `JOB_OPEN`)
+2. `frame_filter` 去掉 `event_id`、`job_id` 等内部字段
+3. 事件同时:
+- 写入数据库
+- 发布到 SSE
+4. `/jobs/{job_id}/events` 读取并输出 SSE
+---
+## 2) SSE 帧格式
+每个事件遵循标准 SSE
+```text
+id: <序号>
+event: <类型>
+```
+- `id` 可用于断点续传(`Last-Event-ID`)
+- `event` 与 JSON 内 `type` 一致
+""",
+)
+
+
+def test_item_that_answers_is_quoted_instead_of_the_list_that_shares_words():
+    assert quoted_texts("SSE 事件的 id 可以用来做什么？", EVENTS)[0] == "`id` 可用于断点续传(`Last-Event-ID`)"
+
+
+def test_row_is_found_by_its_header_and_key():
+    table = QuoteSource(1, "a", (), "Code | Sent when\nlost | nothing was scanned\nlate | the date moved")
+
+    assert quoted_texts("When is lost sent?", table)[0] == "lost | nothing was scanned"
+
+
+def test_sentence_with_the_figure_wins_over_one_with_the_words():
+    text = "Sick leave of employees is paid. The leave of employees who are sick is paid for six weeks."
+
+    assert quoted_texts("How long is sick leave paid?", QuoteSource(1, "a", (), text))[0].endswith("six weeks.")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Does the vault run on Windows?", "The vault runs on every server of the vault."),
+        ("Can I take my dog on a cargo bike?", "Children may ride in the seat of a cargo bike."),
+        ("备份支持 macOS 吗？", "备份支持增量上传。"),
+    ],
+)
+def test_nothing_is_quoted_when_the_documents_never_name_what_is_asked_about(question: str, text: str):
+    assert quoted_texts(question, QuoteSource(1, "a", (), text)) == []
+
+
+def test_part_of_an_identifier_is_no_word():
+    parts = QuoteSource(1, "a", (), "`thread_id` names the thread.\n\nThe id of a frame lets clients resume.")
+
+    assert quoted_texts("What is the id good for?", parts)[0] == "The id of a frame lets clients resume."
+
+
+def test_identifier_is_found_by_itself():
+    text = QuoteSource(1, "a", (), "`job_id` is unique within a project.\n\nAn id and a job are shown in the list.")
+
+    assert quoted_texts("What is job_id?", text)[0] == "`job_id` is unique within a project."
