@@ -97,8 +97,7 @@ class Writer:
 
 
 def health_of(engine_health) -> IndexHealth:
-    (health,) = engine_health.indexes
-    return health
+    return next(index for index in engine_health.indexes if index.model == DEFAULT.name)
 
 
 @asynccontextmanager
@@ -171,7 +170,7 @@ def index_of(client: EngineClient) -> EngineVectorIndex:
 
 
 def folders(folder: Path) -> set[str]:
-    return {path.name for path in (folder / "vectors").iterdir() if path.is_dir()}
+    return {path.name for path in (folder / "vectors").glob(f"{DEFAULT.name}*") if path.is_dir()}
 
 
 async def moved(client: EngineClient, seconds: float = 240) -> IndexHealth:
@@ -196,7 +195,7 @@ async def test_large_index_is_optimised_while_it_is_written_and_searched(tmp_pat
         await writer.check()
         assert folders(folder) == {f"{DEFAULT.name}@2"}
         # The engine has let go of its own shard, whose room is free again.
-        await until(client, lambda _: str(folder / "vectors") not in running.maps, 30)
+        await until(client, lambda _: str(folder / "vectors" / DEFAULT.name) not in running.maps, 30)
         # It goes on from there, in its own process and once more after a restart.
         question = HybridQuery("A question as text", SparseVector((1,), (1.0,)), ["kb"], 10)
         answered = await writer.index.search(question)
