@@ -13,6 +13,7 @@ from kb_service.embeddings.engine_encoder import EngineEncoder
 from kb_service.embeddings.factory import open_encoder, open_endpoint_encoder, token_counter_for
 from kb_service.embeddings.protocol import Encoder
 from kb_service.engine_client.client import EngineClient
+from kb_service.failures import describe_model_outage
 from kb_service.text.token_counter import TokenCounter
 from kb_service.vector_index.engine_index import EngineVectorIndex
 from kb_service.vector_index.factory import open_vector_index
@@ -69,7 +70,9 @@ class EmbeddingSpaces(Mapping[str, EmbeddingSpace]):
         """
         space = self._by_name.get(model)
         if space is None:
-            raise EmbeddingModelNotServed(model=model, served=list(self))
+            words = describe_model_outage(EmbeddingModelNotServed(), model)
+            remedy = {"next_action": words.next_action, "next_action_zh": words.next_action_zh}
+            raise EmbeddingModelNotServed(model=model, served=list(self), **remedy)
         return space
 
     async def count(self) -> int:

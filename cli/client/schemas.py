@@ -39,11 +39,27 @@ class AccountRecord(Record):
     username: str
 
 
-class NoticeRecord(Record):
-    """A remark of the server about a completed action."""
+class AdviceRecord(Record):
+    """What is the case and what to do about it, in both languages."""
+
+    message: str = ""
+    next_action: str = ""
+    message_zh: str = ""
+    next_action_zh: str = ""
+
+    def explain(self, language: Language) -> str:
+        """Both in a language; in English where there is no Chinese."""
+        pair, stop = (self.message, self.next_action), ". "
+        if language is Language.ZH and self.message_zh:
+            pair, stop = (self.message_zh, self.next_action_zh), "。"
+        sentences = [part.rstrip(" .。") for part in pair if part]
+        return "".join(f"{sentence}{stop}" for sentence in sentences).strip()
+
+
+class NoticeRecord(AdviceRecord):
+    """A remark of the server about a knowledge base or a completed action."""
 
     code: str
-    message: str
 
 
 class KnowledgeBaseRecord(Record):
@@ -64,22 +80,13 @@ class KnowledgeBaseRecord(Record):
     notices: list[NoticeRecord] = []
 
 
-class FailureRecord(Record):
-    """Why a document could not be ingested and what helps, in both languages."""
+class FailureRecord(AdviceRecord):
+    """Why a document could not be ingested and what helps."""
 
     reason: str = ""
-    message: str = ""
-    next_action: str = ""
-    message_zh: str = ""
-    next_action_zh: str = ""
 
     def explain(self, language: Language) -> str:
-        """The problem and its remedy, in a language."""
-        pair, stop = (self.message, self.next_action), ". "
-        if language is Language.ZH and self.message_zh:
-            pair, stop = (self.message_zh, self.next_action_zh), "。"
-        sentences = [part.rstrip(" .。") for part in pair if part]
-        return "".join(f"{sentence}{stop}" for sentence in sentences).strip() or self.reason
+        return super().explain(language) or self.reason
 
 
 QUEUED = "queued"

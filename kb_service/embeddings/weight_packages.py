@@ -18,7 +18,7 @@ def e5_weights() -> Path | None:
 
 
 def _packaged(package: str, file: str) -> Path | None:
-    found = find_spec(package)
-    folders = found.submodule_search_locations if found is not None else None
+    spec = find_spec(package)
+    folders = spec.submodule_search_locations if spec is not None else None
     paths = [Path(folder) / file for folder in folders or ()]
     return next((path for path in paths if path.is_file()), None)

@@ -117,7 +117,7 @@ def test_doctor_names_servers_that_are_away_and_no_secret_of_them(agentex: Agent
         assert f"AGENTEX_{setting}_URL" in found[name]["hint"]
     assert found["secret_key"]["status"] == "warning"
     assert SECRET not in said.out + said.err
-    skipped = ("ready", "login", "backlog", "registered_models", "mcp_connections")
+    skipped = ("ready", "login", "backlog", "registered_models", "mcp_connections", "knowledge_bases")
     assert {found[name]["status"] for name in skipped} == {"skipped"}
 
 
@@ -154,6 +154,20 @@ def test_doctor_asks_registered_models_and_connections(agentex: Agentex, server:
     words = agentex("doctor", "--lang", "zh").out
     assert "模型 bad {0}: 拒绝了密钥（HTTP 401）" in words
     assert "→ 请设置 api_key" in words
+
+
+def test_doctor_names_the_knowledge_bases_that_are_offered_a_re_index(agentex: Agentex, server: Contract):
+    server.add_base("Notes {0}")
+    found = findings(agentex("doctor", "--json"))["knowledge_bases"]
+    assert (found["status"], found["detail"], found["hint"]) == ("ok", "1", None)
+    server.add_base("Manuals {1}", notices=[{"code": "reindex_offered", "message": "English only"}])
+    said = agentex("doctor", "--json")
+    assert said.code == 0
+    found = findings(said)["knowledge_bases"]
+    assert found["status"] == "ok"
+    assert found["detail"] == "1 with an encoder that reads English only: Manuals {1}"
+    assert "agentex kb show" in found["hint"]
+    assert "1 个知识库的编码器只能理解英文：Manuals {1}" in agentex("doctor", "--lang", "zh").out
 
 
 def test_doctor_leaves_to_administrators_what_is_theirs(agentex: Agentex, server: Contract):

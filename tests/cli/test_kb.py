@@ -105,3 +105,12 @@ def test_copy_that_waits_says_once_for_what(agentex: Agentex, server: Contract, 
         said = agentex("kb", "copy", "Docs", *languages)
         assert said.code == 0
         assert said.err.count(words) == 1
+
+
+def test_show_says_what_the_server_offers_in_either_language(agentex: Agentex, server: Contract):
+    notice = {"code": "reindex_offered", "message": "It reads English only", "message_zh": "只能理解英文"}
+    notice |= {"next_action": "To switch, re-index it", "next_action_zh": "请重建索引"}
+    server.add_base("Docs", notices=[notice])
+    assert "It reads English only. To switch, re-index it." in agentex("kb", "show", "docs").out
+    assert "只能理解英文。请重建索引。" in agentex("kb", "show", "docs", "--lang", "zh").out
+    assert agentex("kb", "show", "docs", "--json").json["notices"] == [notice]

@@ -1,4 +1,4 @@
-"""Checks of ``agentex doctor`` for models, MCP connections and the queue."""
+"""Checks of ``agentex doctor`` for models, MCP connections, the queue and knowledge bases."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,10 @@ TITLES = {
     "backlog": messages.BACKLOG,
     "registered_models": messages.REGISTERED_NONE,
     "mcp_connections": messages.CONNECTION_NONE,
+    "knowledge_bases": messages.KNOWLEDGE_BASES,
 }
+_OFFER = "reindex_offered"
+_NAMED = 5
 # Each test calls a foreign server.
 _AT_ONCE = 4
 
@@ -53,8 +56,13 @@ class _ConnectionState(Record):
 
 
 async def check_things(output: Output, client: ApiClient) -> list[CheckResult]:
-    """Check the queue, registered models and MCP connections through the server."""
-    looks = {"backlog": _backlog, "registered_models": _models, "mcp_connections": _connections}
+    """Check the queue, registered models, MCP connections and knowledge bases through the server."""
+    looks = {
+        "backlog": _backlog,
+        "registered_models": _models,
+        "mcp_connections": _connections,
+        "knowledge_bases": _knowledge_bases,
+    }
     results: list[CheckResult] = []
     for name, look in looks.items():
         try:
@@ -108,6 +116,19 @@ async def _connections(output: Output, client: ApiClient) -> list[CheckResult]:
 
     enabled = [row for row in rows if row.enabled]
     return await _each(output, "mcp_connections", [lambda r=r: look(r) for r in enabled])
+
+
+async def _knowledge_bases(output: Output, client: ApiClient) -> list[CheckResult]:
+    """The knowledge bases for which the server offers a re-index."""
+    name, title = "knowledge_bases", messages.KNOWLEDGE_BASES
+    bases = await client.list_knowledge_bases()
+    offered = [base for base in bases if any(notice.code == _OFFER for notice in base.notices)]
+    if not offered:
+        return [CheckResult(name, title, CheckVerdict.OK, str(len(bases)))]
+    names = ", ".join(base.name for base in offered[:_NAMED]) + (", ..." if len(offered) > _NAMED else "")
+    detail = output.render(messages.REINDEX_OFFERED, count=len(offered), names=names)
+    # All of them work: the offer is no fault.
+    return [CheckResult(name, title, CheckVerdict.OK, detail, output.render(messages.REINDEX_OFFERED_HINT))]
 
 
 async def _test(client: ApiClient, path: str) -> _ModelTest:

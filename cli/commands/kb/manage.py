@@ -53,8 +53,7 @@ async def create_and_tell(
     fields: JsonObject = {key: value for key, value in wishes.items() if value is not None}
     base = await client.create_knowledge_base(fields)
     output.say(messages.KB_CREATED, name=base.name, id=base.id, quoted=shlex.quote(base.name))
-    for notice in base.notices:
-        output.print(notice.message, "yellow")
+    _show_notices(output, base)
     if emit:
         output.emit(base.to_json())
     return base
@@ -105,8 +104,14 @@ def _show(output: Output, base: KnowledgeBaseRecord, failed: list[DocumentRecord
             (messages.KB_FAILED, str(len(failed))),
         )
     )
+    _show_notices(output, base)
     for document in failed:
         output.print(f"  {document.name}: {explain_failure(document, output.language)}", "red")
+
+
+def _show_notices(output: Output, base: KnowledgeBaseRecord) -> None:
+    for notice in base.notices:
+        output.print(notice.explain(output.language), "yellow")
 
 
 def explain_failure(document: DocumentRecord, language: Language) -> str:

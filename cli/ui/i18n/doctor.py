@@ -146,6 +146,14 @@ TEST_UNANSWERED = Message(
 CONNECTION_HINT = Message(
     "Look at the server of this connection, or switch the connection off.", "请检查该连接的服务器，或停用该连接。"
 )
+KNOWLEDGE_BASES = Message("Knowledge bases", "知识库")
+REINDEX_OFFERED = Message(
+    "{count} with an encoder that reads English only: {names}", "{count} 个知识库的编码器只能理解英文：{names}"
+)
+REINDEX_OFFERED_HINT = Message(
+    "agentex kb show NAME says how to re-index it with the multilingual encoder.",
+    "agentex kb show 名称 会说明怎样用多语言编码器为它重建索引。",
+)
 BACKLOG = Message("Work", "工作量")
 NOT_FOR_YOU = Message("not checked: for administrators only", "未检查：仅限管理员")
 LOG_IN_FIRST = Message("not checked: log in first", "未检查：请先登录")
