@@ -92,10 +92,14 @@ def rank(question: str, memories: Sequence[Memory], dense: DenseScores | None) -
 
 
 def _lexical(question: str, memories: Sequence[Memory]) -> _HitList:
-    query_terms = encode_query(question).indices
+    query = encode_query(question)
+    query_weights = dict(zip(query.indices, query.values, strict=True))
     weights_by_memory = [_weights(memory.text) for memory in memories]
-    holders = Counter(term for weights in weights_by_memory for term in query_terms if term in weights)
-    rarity = {term: math.log1p((len(memories) - count + 0.5) / (count + 0.5)) for term, count in holders.items()}
+    holders = Counter(term for weights in weights_by_memory for term in query_weights if term in weights)
+    rarity = {
+        term: query_weights[term] * math.log1p((len(memories) - count + 0.5) / (count + 0.5))
+        for term, count in holders.items()
+    }
     scores = [sum(weights.get(term, 0.0) * rare for term, rare in rarity.items()) for weights in weights_by_memory]
     pairs = zip((memory.id for memory in memories), scores, strict=True)
     return _HitList.of(pair for pair in pairs if pair[1] > 0)
