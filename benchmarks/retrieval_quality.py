@@ -4,12 +4,14 @@ A SET is a path without its endings: ``SET.corpus.jsonl`` holds one paragraph a 
 ``title``, ``text``), ``SET.queries.jsonl`` one question (``id``, ``text``, ``rel``: paragraph ids
 with their relevance; with ``any``, one of them is enough). Each paragraph becomes one Markdown document with its title as heading, as
 a person would keep it. All questions are asked with ``top_k`` 10; a document counts once, at its
-best passage. ``--mixed`` puts all sets into one knowledge base and asks all questions there.
+best passage. ``--mixed`` puts all sets into one knowledge base and asks all questions there, ``--words`` asks the
+lexical leg alone, in this process.
 """
 
 import argparse
 import asyncio
 import json
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +21,7 @@ from benchmarks.table import percentile
 from kb_service.evaluation.metrics import CUT_OFF, Quality, mean, quality
 from kb_service.knowledge_bases.service import DEFAULT_CHUNK_SIZE, DEFAULT_SPLITTER
 from kb_service.models import SplitterName
+from kb_service.vector_index.bm25 import encode_document, encode_query
 
 TOP_K = CUT_OFF
 
@@ -101,6 +104,36 @@ async def run_sets(product: Product, prefixes: Sequence[str], settings: Mapping[
         print(f"  search {name}: p50 {low:.1f} ms, p99 {high:.1f} ms, max {max(values):.1f} ms")
 
 
+def run_words(prefix: str) -> None:
+    """Rank the paragraphs of a set for each question by the lexical leg alone, print figures."""
+    corpus, queries = read_set(prefix)
+    started = time.process_time()
+    vectors = [encode_document(f"{paragraph['title']}\n{paragraph['text']}") for paragraph in corpus]
+    indexed = (time.process_time() - started) / len(corpus)
+    postings: dict[int, list[tuple[int, float]]] = {}
+    for place, vector in enumerate(vectors):
+        for term, value in zip(vector.indices, vector.values, strict=True):
+            postings.setdefault(term, []).append((place, value))
+    rankings: list[tuple[list[str], set[str]]] = []
+    for query in queries:
+        scores: dict[int, float] = {}
+        vector = encode_query(str(query["text"]))
+        for term, weight in zip(vector.indices, vector.values, strict=True):
+            held = postings.get(term, [])
+            # As the index weights terms.
+            rarity = math.log1p((len(corpus) - len(held) + 0.5) / (len(held) + 0.5))
+            for place, value in held:
+                scores[place] = scores.get(place, 0.0) + weight * rarity * value
+        best = sorted(scores, key=lambda place: -scores[place])[:TOP_K]
+        rankings.append(([str(corpus[place]["id"]) for place in best], set(map(str, _keys(query["rel"])))))
+    terms = sum(len(vector.indices) for vector in vectors) / len(vectors)
+    print(
+        f"{Path(prefix).name}: {terms:.0f} terms and {indexed * 1000:.2f} ms a paragraph, R@1/R@5/R@10/MRR@10/nDCG@10 ",
+        end="",
+    )
+    print("/".join(f"{value:.3f}" for value in vars(measure(rankings)).values()))
+
+
 def _keys(value: object) -> Iterable[object]:
     return value if isinstance(value, Mapping) else ()
 
@@ -112,9 +145,14 @@ def main() -> None:
     parser.add_argument("--splitter", default=DEFAULT_SPLITTER, choices=list(SplitterName))
     parser.add_argument("--chunk-size", type=int, default=DEFAULT_CHUNK_SIZE, help="in tokens")
     parser.add_argument("--mixed", action="store_true", help="all sets in one knowledge base")
+    parser.add_argument("--words", action="store_true", help="the lexical leg alone, without a server")
     parser.add_argument("--data-dir", type=Path, help="keep the server's data here")
     options = parser.parse_args()
     settings = {"splitter": options.splitter, "chunk_size": options.chunk_size}
+    if options.words:
+        for prefix in options.sets:
+            run_words(prefix)
+        return
     with running_product(options.data_dir) as product:
         for prefixes in [options.sets] if options.mixed else [[one] for one in options.sets]:
             asyncio.run(run_sets(product, prefixes, settings))

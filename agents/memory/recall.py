@@ -29,9 +29,9 @@ from kb_service.vector_index.bm25 import encode_document, encode_query
 log = get_logger(__name__)
 
 
-# Below this cosine, sentences have nothing to do with each other for all-MiniLM-L6-v2.
+# Below this cosine, sentences have nothing to do with each other, for both built-in encoders. Both sides are encoded as
+# questions: multilingual-e5-small compares sentences so, and expects passages to be longer.
 _RELATED = 0.3
-
 
 # A search goes on by its terms alone rather than let a run wait for a busy encoder.
 _ENCODER_SECONDS = 2
@@ -92,10 +92,14 @@ def rank(question: str, memories: Sequence[Memory], dense: DenseScores | None) -
 
 
 def _lexical(question: str, memories: Sequence[Memory]) -> _HitList:
-    query_terms = encode_query(question).indices
+    query = encode_query(question)
+    query_weights = dict(zip(query.indices, query.values, strict=True))
     weights_by_memory = [_weights(memory.text) for memory in memories]
-    holders = Counter(term for weights in weights_by_memory for term in query_terms if term in weights)
-    rarity = {term: math.log1p((len(memories) - count + 0.5) / (count + 0.5)) for term, count in holders.items()}
+    holders = Counter(term for weights in weights_by_memory for term in query_weights if term in weights)
+    rarity = {
+        term: query_weights[term] * math.log1p((len(memories) - count + 0.5) / (count + 0.5))
+        for term, count in holders.items()
+    }
     scores = [sum(weights.get(term, 0.0) * rare for term, rare in rarity.items()) for weights in weights_by_memory]
     pairs = zip((memory.id for memory in memories), scores, strict=True)
     return _HitList.of(pair for pair in pairs if pair[1] > 0)
@@ -157,7 +161,7 @@ class MemorySearcher:
     async def _make_vectors(self, memories: Sequence[Memory]) -> list[Memory]:
         lacking = [memory for memory in memories if not self._has_vector(memory)][:_MADE_AT_ONCE]
         if lacking:
-            vectors = await self._encoder.embed_passages([memory.text for memory in lacking])
+            vectors = await self._encoder.embed_queries([memory.text for memory in lacking])
             for memory, vector in zip(lacking, vectors, strict=True):
                 memory.vector = vector.astype(_STORED).tobytes()
                 memory.vector_model = self._encoder.name

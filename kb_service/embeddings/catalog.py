@@ -139,7 +139,13 @@ class EmbeddingModel:
 
 MINILM = EmbeddingModel("all-MiniLM-L6-v2", 384, _ENGLISH, 256, served=True)
 MULTILINGUAL_E5 = EmbeddingModel(
-    "multilingual-e5-small", 384, _E5_LANGUAGES, 512, "query: ", "passage: ", served=e5_weights() is not None
+    "multilingual-e5-small",
+    384,
+    _E5_LANGUAGES,
+    512,
+    "query: ",
+    "passage: ",
+    served=e5_weights() is not None,
 )
 BUILT_IN = tuple(model for model in (MULTILINGUAL_E5, MINILM) if model.served)
 DEFAULT = BUILT_IN[0]

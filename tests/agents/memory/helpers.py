@@ -33,7 +33,7 @@ class InProcessEncoder:
     """The product's encoder without its process.
 
     Attributes:
-        passages: texts that were encoded to be searched.
+        encoded: all texts that were encoded.
         is_down: whether it refuses.
         hangs: whether it never answers.
     """
@@ -43,7 +43,7 @@ class InProcessEncoder:
 
     def __init__(self, name: str = DEFAULT.name) -> None:
         self.name = name
-        self.passages: list[str] = []
+        self.encoded: list[str] = []
         self.is_down = self.hangs = False
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
@@ -51,10 +51,11 @@ class InProcessEncoder:
             raise EngineUnavailable
         if self.hangs:
             await asyncio.Event().wait()
+        self.encoded += texts
         return encoder().encode(list(texts), whole=False)
 
     async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
-        self.passages += texts
+        self.encoded += texts
         return encoder().encode(list(texts), whole=True)
 
 

@@ -77,7 +77,7 @@ async def test_terms_are_enough_without_an_encoder(database: Database, principal
     await remember(memories, principal.user_id, *ENGLISH)
 
     assert await recalled_texts(memories, principal, "What was it with peanuts?") == [ENGLISH[0]]
-    assert encoder.passages == []
+    assert encoder.encoded == []
 
 
 async def test_search_does_not_wait_for_an_encoder_that_hangs(database: Database, principal: Principal):
@@ -95,12 +95,12 @@ async def test_vectors_are_made_once_and_anew_for_another_model(database: Databa
     await remember(memories, principal.user_id, *ENGLISH)
     for _ in range(2):
         await memories.search(principal.user_id, "food")
-    assert sorted(first.passages) == sorted(ENGLISH)
+    assert sorted(first.encoded) == sorted([*ENGLISH, "food", "food"])
 
     second = InProcessEncoder("another-model")
     for _ in range(2):
         await memories_of(database, second).search(principal.user_id, "food")
-    assert sorted(second.passages) == sorted(ENGLISH)
+    assert sorted(second.encoded) == sorted([*ENGLISH, "food", "food"])
     async with database.reading() as session:
         rows = (await session.exec(select(Memory))).all()
     assert {row.vector_model for row in rows} == {"another-model"}
