@@ -177,11 +177,11 @@ async def principal_for_api_key(database: Database, api_key: str) -> tuple[Princ
     row = await database.look_up(lambda reads: reads.connection.execute(_by_api_key(), parameters).first())
     if row is None:
         raise InvalidToken
-    key = _Key(*row[_WIDTH:])
+    account, key = _Account(*row[:_WIDTH]), _Key(*row[_WIDTH:])
     if key.has_ended:
         raise TokenExpired
     noted = key.last_used_at is not None and key.last_used_at > utc_now() - _LAST_USED_PRECISION
-    return _keyed(_principal(_Account(*row[:_WIDTH])), key), noted
+    return _keyed(_principal(account), key), noted
 
 
 async def principal_for_user(session: AsyncSession, user_id: str) -> Principal:
