@@ -109,18 +109,18 @@ class NewApiKey(ResponseModel):
 
 
 async def _account(source: Database | AsyncSession, principal: Principal) -> AccountAnswer:
-    profile = await users.read_profile(source, principal.user_id)
+    account = await users.read_own_account(source, principal.user_id)
     return AccountAnswer(
-        id=profile.id,
-        username=profile.username,
-        email=profile.email,
-        avatar_url=profile.avatar_url,
-        role=RoleAnswer(id=profile.role_id, name=profile.role_name, display_name=profile.role_display_name),
+        id=account.id,
+        username=account.username,
+        email=account.email,
+        avatar_url=account.avatar_url,
+        role=RoleAnswer(id=account.role_id, name=account.role_name, display_name=account.role_display_name),
         permissions=sorted(principal.permissions),
-        settings=AccountSettings(timezone=profile.time_zone),
-        use_memories=profile.use_memories,
-        remember_after_runs=profile.remember_after_runs,
-        created_at=profile.created_at,
+        settings=AccountSettings(timezone=account.time_zone),
+        use_memories=account.use_memories,
+        remember_after_runs=account.remember_after_runs,
+        created_at=account.created_at,
     )
 
 

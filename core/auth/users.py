@@ -115,8 +115,8 @@ async def get_user(session: AsyncSession, user_id: str) -> User:
     return user
 
 
-class Profile(NamedTuple):
-    """An account as its owner sees it, with its role; in the order of ``_profile``."""
+class OwnAccount(NamedTuple):
+    """An account as its owner sees it, with its role; in the order of ``_own_account``."""
 
     id: str
     username: str
@@ -131,20 +131,20 @@ class Profile(NamedTuple):
     role_display_name: str
 
 
-async def read_profile(source: Database | AsyncSession, user_id: str) -> Profile:
-    """The profile of an account: the stored one, or with a session's changes."""
+async def read_own_account(source: Database | AsyncSession, user_id: str) -> OwnAccount:
+    """An account for its owner: as stored, or with a session's changes."""
     parameters = {"user_id": user_id}
     if isinstance(source, Database):
-        row = await source.look_up(lambda reads: reads.connection.execute(_profile(), parameters).first())
+        row = await source.look_up(lambda reads: reads.connection.execute(_own_account(), parameters).first())
     else:
-        row = (await source.exec(_profile(), params=parameters)).first()
+        row = (await source.exec(_own_account(), params=parameters)).first()
     if row is None:
         raise UserNotFound
-    return Profile(*row)
+    return OwnAccount(*row)
 
 
 @cache
-def _profile() -> Select[*tuple[Any, ...]]:
+def _own_account() -> Select[*tuple[Any, ...]]:
     columns = (
         col(User.id),
         col(User.username),
