@@ -210,10 +210,8 @@ async def authenticate(database: Database, security: SecurityServices, headers: 
     if not credential:
         raise NotAuthenticated
     if not credential.startswith(PREFIX):
-        async with database.reading() as session:
-            return await security.authenticator.principal_of_token(session, credential)
-    async with database.reading() as session:
-        principal, is_noted = await principal_for_api_key(session, credential)
+        return await security.authenticator.principal_of_token(database, credential)
+    principal, is_noted = await principal_for_api_key(database, credential)
     if not is_noted:
         # Recording the use is optional: a full or locked database can still be read, and readers
         # must not wait for writers. The next request records it then.

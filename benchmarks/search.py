@@ -1,5 +1,8 @@
 """Search through the HTTP API, by number of chunks: ``python -m benchmarks.search [--large]``.
 
+What counts is the time that a caller waits, from the request to the whole answer, with the client's
+own part; the server's own time stands beside it.
+
 Baselines are what every dense search has to do at least, encoding the question: once with our own
 encoder alone in this process, where one question after the other finds the weights in the caches,
 once as it was in these searches, and once with sentence-transformers on the same weights.
@@ -28,14 +31,14 @@ _PARTS = ("api", "kb_service.engine")
 
 
 async def _ask(session: Session, kb_id: str, asked: Sequence[str]) -> tuple[list[float], float]:
-    """Server times of each search and the median wall time, in milliseconds."""
+    """Wall times of each search and the median of the server's own, in milliseconds."""
     server, wall = list[float](), list[float]()
     for query in asked:
         started = time.perf_counter()
         found = await session.search(kb_id, query, top_k=5)
         wall.append((time.perf_counter() - started) * 1000)
         server.append(found.took_ms)
-    return server, statistics.median(wall)
+    return wall, statistics.median(server)
 
 
 async def _encoding(session: Session, kb_id: str, asked: Sequence[str]) -> float:
@@ -82,12 +85,12 @@ async def _measure(product: Product, sizes: Sequence[int]) -> list[Row]:
                 )
                 for _ in range(_ROUNDS)
             ]
-            server, wall = min((each[0] for each in rounds), key=lambda r: statistics.median(r[0]))
-            median = statistics.median(server)
+            wall, server = min((each[0] for each in rounds), key=lambda r: statistics.median(r[0]))
+            median = statistics.median(wall)
             medians.append(median)
             alone, theirs, within = (min(each[part] for each in rounds) for part in (1, 2, 3))
-            what = f"search {size:,} chunks, server, p50 (p99 {percentile(server, 0.99):.1f} ms)"
-            ours = f"{median:.1f} ms (wall {wall:.1f} ms)"
+            what = f"search {size:,} chunks, wall, p50 (p99 {percentile(wall, 0.99):.1f} ms)"
+            ours = f"{median:.1f} ms (server {server:.1f} ms)"
             rows.append(Row(what, ours, f"our encoder alone {alone:.1f} ms", alone / median))
             rows.append(Row(what, ours, f"the encoding in it {within:.1f} ms", within / median))
             rows.append(Row(what, ours, f"sentence-transformers {theirs:.1f} ms", theirs / median))
@@ -102,7 +105,7 @@ async def _measure(product: Product, sizes: Sequence[int]) -> list[Row]:
 
 
 def run(*, large: bool = False) -> list[Row]:
-    """Median server time at each size, of the least disturbed round, and how it grows."""
+    """Median wall time at each size, of the least disturbed round, and how it grows."""
     sizes = (*_SIZES, _LARGE) if large else _SIZES
     with running_product() as product:
         return asyncio.run(_measure(product, sizes))

@@ -18,6 +18,7 @@ from core.auth import api_keys, users
 from core.auth.authentication import change_password
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
+from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import ApiKeyNotFound, InvalidCredentials
@@ -107,27 +108,26 @@ class NewApiKey(ResponseModel):
     created_at: datetime
 
 
-async def _account(session: AsyncSession, principal: Principal) -> AccountAnswer:
-    user = await users.get_user(session, principal.user_id)
-    role = await users.get_role(session, user.role_id)
+async def _account(source: Database | AsyncSession, principal: Principal) -> AccountAnswer:
+    account = await users.read_own_account(source, principal.user_id)
     return AccountAnswer(
-        id=user.id,
-        username=user.username,
-        email=user.email,
-        avatar_url=user.avatar_url,
-        role=RoleAnswer(id=role.id, name=role.name, display_name=role.display_name),
+        id=account.id,
+        username=account.username,
+        email=account.email,
+        avatar_url=account.avatar_url,
+        role=RoleAnswer(id=account.role_id, name=account.role_name, display_name=account.role_display_name),
         permissions=sorted(principal.permissions),
-        settings=AccountSettings(timezone=user.time_zone),
-        use_memories=user.use_memories,
-        remember_after_runs=user.remember_after_runs,
-        created_at=user.created_at,
+        settings=AccountSettings(timezone=account.time_zone),
+        use_memories=account.use_memories,
+        remember_after_runs=account.remember_after_runs,
+        created_at=account.created_at,
     )
 
 
 @router.get("")
-async def read_me(principal: CurrentPrincipal, session: Reading) -> Envelope[AccountAnswer]:
+async def read_me(principal: CurrentPrincipal, database: CurrentDatabase) -> Envelope[AccountAnswer]:
     """One's own account, role and permissions."""
-    return Envelope(data=await _account(session, principal))
+    return Envelope(data=await _account(database, principal))
 
 
 @router.put("", responses=error_responses(UsernameTaken))

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 from sqlalchemy import bindparam, delete, or_, update
+from sqlalchemy.orm import Mapped
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
@@ -16,7 +18,7 @@ from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.api_keys import hash_api_key
 from core.auth.models import ApiKey, Role, TokenFamily, User, UserStatus
 from core.auth.principal import Principal
-from core.auth.roles import effective_permissions
+from core.auth.roles import combined_permissions
 from core.auth.users import find_user_by_login
 from core.db.database import Database
 from core.db.types import new_id, utc_now
@@ -122,14 +124,17 @@ class Authenticator:
         family.current_token_id = claims.token_id
         return IssuedTokens(access, refresh, self._access_seconds)
 
-    async def principal_of_token(self, session: AsyncSession, access_token: str) -> Principal:
+    async def principal_of_token(self, database: Database, access_token: str) -> Principal:
         """The owner of an access token, with the rights that the database has now."""
         claims = self.issuer.verify(access_token, "access")
         parameters = {"user_id": claims.user_id, "family_id": claims.family_id}
-        row = (await session.exec(_by_family(), params=parameters)).first()
-        if row is None or row[2].revoked_at is not None:
+        row = await database.look_up(lambda reads: reads.connection.execute(_by_family(), parameters).first())
+        if row is None:
             raise InvalidToken
-        return replace(_principal(row[0], row[1]), family_id=claims.family_id)
+        *columns, family_id, revoked_at = row
+        if revoked_at is not None:
+            raise InvalidToken
+        return replace(_principal(_Account(*columns)), family_id=family_id)
 
 
 async def check_password(database: Database, *, login: str, password: str) -> User:
@@ -166,75 +171,115 @@ async def audit_failed_login(database: Database, login: str) -> None:
         audit(work.session, AuditAction.LOGIN_FAILED, target)
 
 
-async def principal_for_api_key(session: AsyncSession, api_key: str) -> tuple[Principal, bool]:
+async def principal_for_api_key(database: Database, api_key: str) -> tuple[Principal, bool]:
     """The owner of an API key, and whether its use in this minute is stored already."""
     parameters = {"key_hash": hash_api_key(api_key)}
-    row = (await session.exec(_by_api_key(), params=parameters)).first()
+    row = await database.look_up(lambda reads: reads.connection.execute(_by_api_key(), parameters).first())
     if row is None:
         raise InvalidToken
-    user, role, key = row
-    if _has_ended(key):
+    account, key = _Account(*row[:_WIDTH]), _Key(*row[_WIDTH:])
+    if key.has_ended:
         raise TokenExpired
     noted = key.last_used_at is not None and key.last_used_at > utc_now() - _LAST_USED_PRECISION
-    return _keyed(_principal(user, role), key), noted
+    return _keyed(_principal(account), key), noted
 
 
 async def principal_for_user(session: AsyncSession, user_id: str) -> Principal:
     """The principal of an account, for work on its behalf without a login."""
-    query = select(User, Role).join(Role, col(Role.id) == col(User.role_id))
-    row = (await session.exec(query.where(User.id == user_id))).first()
+    row = (await session.exec(_accounts().where(col(User.id) == user_id))).first()
     if row is None:
         raise InvalidToken
-    return _principal(*row)
+    return _principal(_Account(*row))
+
+
+# Columns and not objects: every request reads one of each, and objects of the ORM take five times
+# as long (docs/decisions/0084).
+class _Account(NamedTuple):
+    """What makes a principal, of an account and its role; in the order of ``_accounts``."""
+
+    user_id: str
+    username: str
+    status: str
+    granted: list[str]
+    revoked: list[str]
+    model_access: list[str] | None
+    mcp_access: list[str] | None
+    role: str
+    permissions: list[str]
+
+
+_WIDTH = len(_Account._fields)
+
+
+class _Key(NamedTuple):
+    """What bounds the principal of an API key; in the order of ``_keys``."""
+
+    id: str
+    scopes: list[str] | None
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= utc_now()
+
+
+_Rows = Select[*tuple[Any, ...]]
 
 
 # Built once: building takes longer than running them, and every request runs one.
 @cache
-def _by_family() -> Select[User, Role, TokenFamily]:
-    return _families().where(User.id == bindparam("user_id"), TokenFamily.id == bindparam("family_id"))
+def _by_family() -> _Rows:
+    return _families().where(col(User.id) == bindparam("user_id"), col(TokenFamily.id) == bindparam("family_id"))
 
 
 @cache
-def _by_api_key() -> Select[User, Role, ApiKey]:
-    return _keys().where(ApiKey.key_hash == bindparam("key_hash"))
+def _by_api_key() -> _Rows:
+    return _keys().where(col(ApiKey.key_hash) == bindparam("key_hash"))
 
 
-def _families() -> Select[User, Role, TokenFamily]:
-    return (
-        select(User, Role, TokenFamily)
-        .join(Role, col(Role.id) == col(User.role_id))
-        .join(TokenFamily, col(TokenFamily.user_id) == col(User.id))
+def _families() -> _Rows:
+    rows = _accounts(col(TokenFamily.id), col(TokenFamily.revoked_at))
+    return rows.join(TokenFamily, col(TokenFamily.user_id) == col(User.id))
+
+
+def _keys() -> _Rows:
+    rows = _accounts(col(ApiKey.id), col(ApiKey.scopes), col(ApiKey.expires_at), col(ApiKey.last_used_at))
+    return rows.join(ApiKey, col(ApiKey.user_id) == col(User.id))
+
+
+def _accounts(*more: Mapped[Any]) -> _Rows:
+    columns: tuple[Mapped[Any], ...] = (
+        col(User.id),
+        col(User.username),
+        col(User.status),
+        col(User.granted),
+        col(User.revoked),
+        col(User.model_access),
+        col(User.mcp_access),
+        col(Role.name),
+        col(Role.permissions),
+        *more,
     )
+    return _Rows(*columns).join(Role, col(Role.id) == col(User.role_id))
 
 
-def _keys() -> Select[User, Role, ApiKey]:
-    return (
-        select(User, Role, ApiKey)
-        .join(Role, col(Role.id) == col(User.role_id))
-        .join(ApiKey, col(ApiKey.user_id) == col(User.id))
-    )
-
-
-def _principal(user: User, role: Role) -> Principal:
-    if user.status == UserStatus.DELETED:
+def _principal(account: _Account) -> Principal:
+    if account.status == UserStatus.DELETED:
         raise InvalidToken
-    if user.status != ACTIVE:
+    if account.status != ACTIVE:
         raise AccountDisabled
     return Principal(
-        user.id,
-        user.username,
-        role.name,
-        effective_permissions(user, role),
-        model_access=_access_limit(user.model_access),
-        mcp_access=_access_limit(user.mcp_access),
+        account.user_id,
+        account.username,
+        account.role,
+        combined_permissions(tuple(account.permissions), tuple(account.granted), tuple(account.revoked)),
+        model_access=_access_limit(account.model_access),
+        mcp_access=_access_limit(account.mcp_access),
     )
 
 
-def _has_ended(key: ApiKey) -> bool:
-    return key.expires_at is not None and key.expires_at <= utc_now()
-
-
-def _keyed(owner: Principal, key: ApiKey) -> Principal:
+def _keyed(owner: Principal, key: _Key) -> Principal:
     """The owner limited to the key's scopes."""
     if key.scopes is None:
         return replace(owner, key_id=key.id)
@@ -249,14 +294,16 @@ async def active_principals(
     living: dict[str, Principal] = {}
     if family_ids:
         here = (col(TokenFamily.id).in_(family_ids), col(TokenFamily.expires_at) > utc_now())
-        families = _families().where(*here)
-        for user, role, family in (await session.exec(families)).all():
-            if family.revoked_at is None and user.status == ACTIVE:
-                living[family.id] = _principal(user, role)
+        for row in (await session.exec(_families().where(*here))).all():
+            *columns, family_id, revoked_at = row
+            account = _Account(*columns)
+            if revoked_at is None and account.status == ACTIVE:
+                living[family_id] = _principal(account)
     if key_ids:
-        for user, role, key in (await session.exec(_keys().where(col(ApiKey.id).in_(key_ids)))).all():
-            if not _has_ended(key) and user.status == ACTIVE:
-                living[key.id] = _keyed(_principal(user, role), key)
+        for row in (await session.exec(_keys().where(col(ApiKey.id).in_(key_ids)))).all():
+            account, key = _Account(*row[:_WIDTH]), _Key(*row[_WIDTH:])
+            if not key.has_ended and account.status == ACTIVE:
+                living[key.id] = _keyed(_principal(account), key)
     return living
 
 

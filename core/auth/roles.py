@@ -36,12 +36,17 @@ class RoleDraft:
 
 def effective_permissions(user: User, role: Role) -> frozenset[Permission]:
     """The role's permissions plus the account's grants minus its revokes."""
-    return _permissions(tuple(role.permissions), tuple(user.granted), tuple(user.revoked))
+    return combined_permissions(tuple(role.permissions), tuple(user.granted), tuple(user.revoked))
 
 
 @lru_cache(maxsize=256)
-def _permissions(names: tuple[str, ...], granted: tuple[str, ...], revoked: tuple[str, ...]) -> frozenset[Permission]:
-    """One shared set for all requests and open streams with the same arguments."""
+def combined_permissions(
+    names: tuple[str, ...], granted: tuple[str, ...], revoked: tuple[str, ...]
+) -> frozenset[Permission]:
+    """A role's permissions plus grants minus revokes.
+
+    One shared set for all requests and open streams with the same arguments.
+    """
     # A later version may have stored permissions unknown to this one.
     return frozenset(_KNOWN[name] for name in {*names, *granted} - {*revoked} if name in _KNOWN)
 
@@ -104,7 +109,7 @@ async def _own_role(session: AsyncSession, principal: Principal, role_id: str) -
     role = await find_role(session, role_id, lock=True)
     if role.built_in:
         raise RoleBuiltIn
-    principal.require_all(_permissions(tuple(role.permissions), (), ()))
+    principal.require_all(combined_permissions(tuple(role.permissions), (), ()))
     return role
 
 

@@ -3,14 +3,19 @@
 import re
 import unicodedata
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import or_
+from sqlalchemy import bindparam, or_
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import Select
 
 from core.auth.models import Role, User
 from core.auth.permissions import BUILT_IN_ROLES
+from core.db.database import Database
 from core.errors.auth import UserNotFound
 from core.errors.conflicts import EmailTaken, UsernameTaken
 from core.errors.requests import InvalidRequest
@@ -108,6 +113,53 @@ async def get_user(session: AsyncSession, user_id: str) -> User:
     if user is None:
         raise UserNotFound
     return user
+
+
+class OwnAccount(NamedTuple):
+    """An account as its owner sees it, with its role; in the order of ``_own_account``."""
+
+    id: str
+    username: str
+    email: str
+    avatar_url: str | None
+    time_zone: str | None
+    use_memories: bool
+    remember_after_runs: bool
+    created_at: datetime
+    role_id: str
+    role_name: str
+    role_display_name: str
+
+
+async def read_own_account(source: Database | AsyncSession, user_id: str) -> OwnAccount:
+    """An account for its owner: as stored, or with a session's changes."""
+    parameters = {"user_id": user_id}
+    if isinstance(source, Database):
+        row = await source.look_up(lambda reads: reads.connection.execute(_own_account(), parameters).first())
+    else:
+        row = (await source.exec(_own_account(), params=parameters)).first()
+    if row is None:
+        raise UserNotFound
+    return OwnAccount(*row)
+
+
+@cache
+def _own_account() -> Select[*tuple[Any, ...]]:
+    columns = (
+        col(User.id),
+        col(User.username),
+        col(User.email),
+        col(User.avatar_url),
+        col(User.time_zone),
+        col(User.use_memories),
+        col(User.remember_after_runs),
+        col(User.created_at),
+        col(Role.id),
+        col(Role.name),
+        col(Role.display_name),
+    )
+    rows = Select[*tuple[Any, ...]](*columns).join(Role, col(Role.id) == col(User.role_id))
+    return rows.where(col(User.id) == bindparam("user_id"))
 
 
 async def find_user_by_login(session: AsyncSession, login: str) -> User | None:

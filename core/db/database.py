@@ -35,6 +35,9 @@ LOCK_SECONDS = "agentex_lock_seconds"
 _COMMAND_SECONDS = 60
 # A silent server or an exhausted pool must not hold a request for longer.
 _CONNECT_SECONDS = 4
+# The functions also compute, which more threads would not speed up.
+_MOST_READERS = 8
+_MOST_LOOKUPS = 4
 # Together a second.
 _LAST_SESSIONS_CHECKS, _LAST_SESSIONS_PAUSE = 100, 0.01
 
@@ -48,7 +51,10 @@ class Database:
         self._reading = self.engine.execution_options(**{_READ_ONLY: True})
         self._write_lock = WriteLock(_file_of(self.engine)) if self.is_sqlite else None
         file = _file_of(self.engine) if self.is_sqlite else None
-        self._read_pool = None if file is None else ReadPool(file, _LOCKED_SECONDS)
+        self._read_pool = self._lookup_pool = None
+        if file is not None:
+            self._read_pool = ReadPool(file, _LOCKED_SECONDS, most_threads=_MOST_READERS, is_mapped=True)
+            self._lookup_pool = ReadPool(file, _LOCKED_SECONDS, most_threads=_MOST_LOOKUPS, is_mapped=False)
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncSession]:
@@ -65,9 +71,19 @@ class Database:
         For a SQLite file it runs on a thread, otherwise on the event loop between its statements,
         so it must not compute for long.
         """
+        return await self._read(self._read_pool, work)
+
+    async def look_up(self, work: Callable[[ReadContext], _T]) -> _T:
+        """Run a plain function that only reads a few rows by their keys, and waits for nothing else.
+
+        Its threads are others than those of ``read``: an authentication must not wait for searches.
+        """
+        return await self._read(self._lookup_pool, work)
+
+    async def _read(self, pool: ReadPool | None, work: Callable[[ReadContext], _T]) -> _T:
         with translate_errors():
-            if self._read_pool is not None:
-                return await self._read_pool.read(work)
+            if pool is not None:
+                return await pool.read(work)
             async with AsyncExitStack() as stack:
                 with translate_connect_errors():
                     connection = await stack.enter_async_context(self._reading.connect())
@@ -118,8 +134,9 @@ class Database:
         """Close all connections; sessions that are about to end are waited for, others lose theirs."""
         await self._wait_for_sessions()
         await self.engine.dispose()
-        if self._read_pool is not None:
-            self._read_pool.close()
+        for pool in (self._read_pool, self._lookup_pool):
+            if pool is not None:
+                pool.close()
         if self._write_lock is not None:
             self._write_lock.close()
 

@@ -19,8 +19,6 @@ from core.db.sqlite import open_file
 
 _T = TypeVar("_T")
 _W = TypeVar("_W")
-# Started as needed. The functions also compute, which more threads would not speed up.
-_MOST_THREADS = 8
 _BEGIN = "BEGIN"
 _ONLY_READS = "PRAGMA query_only=ON"
 # A search looks up two hundred rows all over the file: among 100,000 chunks that takes half the time
@@ -69,16 +67,22 @@ class _FileReadContext(ReadContext):
 
 
 class ReadPool:
-    """Threads that read a SQLite file, waiting ``timeout`` seconds for locks.
+    """Threads that read a SQLite file.
 
     The event loop's connections switch to a thread and back for each statement, which takes longer
     than the statement. Here a whole function switches once (docs/decisions/0064).
+
+    Args:
+        timeout: seconds to wait for locks.
+        most_threads: started as needed.
+        is_mapped: whether the file is mapped into memory.
     """
 
-    def __init__(self, path: Path, timeout: float) -> None:
+    def __init__(self, path: Path, timeout: float, *, most_threads: int, is_mapped: bool) -> None:
+        settings = (_ONLY_READS, _MAPPED) if is_mapped else (_ONLY_READS,)
         self._engine = create_engine(
             "sqlite://",
-            creator=partial(_open_reader, str(path), timeout),
+            creator=partial(_open_reader, str(path), timeout, settings),
             # Connections are kept here: checking them out of a pool takes as long as a statement.
             poolclass=NullPool,
             hide_parameters=True,
@@ -86,7 +90,7 @@ class ReadPool:
         # Last in, first out: the last one used has most of the file in its cache.
         self._idle: list[_Reader] = []
         self._is_open = True
-        self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="reader")
+        self._threads = ThreadPoolExecutor(most_threads, thread_name_prefix="reader")
 
     async def read(self, work: Callable[[ReadContext], _T]) -> _T:
         """Run a read function on a thread.
@@ -164,9 +168,9 @@ def event_loop_context(connection: Connection) -> ReadContext:
     return ReadContext(connection, await_only)
 
 
-def _open_reader(path: str, timeout: float) -> sqlite3.Connection:
+def _open_reader(path: str, timeout: float, settings: Sequence[str]) -> sqlite3.Connection:
     connection = open_file(path, timeout=timeout, check_same_thread=False)
-    for setting in (_ONLY_READS, _MAPPED):
+    for setting in settings:
         connection.execute(setting).close()
     return connection
 

@@ -164,8 +164,7 @@ async def test_login_that_ends_meanwhile_makes_no_key(database):
     user = await register(database, "fay", "fay@example.com")
     async with unit_of_work(database) as work:
         _, tokens = await authenticator.begin_login(work.session, user)
-    async with database.reading() as session:
-        principal = await authenticator.principal_of_token(session, tokens.access_token)
+    principal = await authenticator.principal_of_token(database, tokens.access_token)
 
     async def make() -> None:
         async with unit_of_work(database) as work:

@@ -84,8 +84,9 @@ async def test_it_sees_one_moment_of_a_file_and_holds_up_no_event_loop(database:
 async def test_it_can_not_write(database: Database):
     await add(database)
     deletion = text("DELETE FROM knowledge_base")
-    with pytest.raises((DatabaseUnavailable, DBAPIError)):
-        await database.read(lambda reads: reads.connection.execute(deletion).rowcount)
+    for reading in (database.read, database.look_up):
+        with pytest.raises((DatabaseUnavailable, DBAPIError)):
+            await reading(lambda reads: reads.connection.execute(deletion).rowcount)
     assert len(await database.read(ids)) == 1
 
 
@@ -113,6 +114,16 @@ async def test_what_it_waits_for_ends_with_who_asked(database: Database):
 async def test_many_at_once_all_get_their_answer(database: Database):
     id_ = await add(database)
     assert await asyncio.gather(*(database.read(ids) for _ in range(40))) == [{id_}] * 40
+
+
+async def test_a_look_up_waits_for_no_other_read(database: Database):
+    id_ = await add(database)
+    released = asyncio.Event()
+    waiting = [asyncio.create_task(database.read(lambda reads: reads.wait_for(released.wait()))) for _ in range(9)]
+    async with asyncio.timeout(10):
+        assert await database.look_up(ids) == {id_}
+        released.set()
+        await asyncio.gather(*waiting)
 
 
 async def test_a_file_that_is_no_database_is_named_as_unavailable(tmp_path: Path):
