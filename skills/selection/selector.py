@@ -34,8 +34,8 @@ _NOT_FOR_WEIGHT = 0.8
 # Half of the pairs of characters in a Chinese sentence join the end of a word with the next word.
 _CHANCE_PAIR = 0.35
 # Of what lies between the everyday level and 1: where unrelated texts end, and where paraphrases of a request begin.
-# Measured with multilingual-e5-small: all requests of the starters find their skills, 3 of 60 others find one.
-_UNRELATED, _CLOSE = 0.25, 0.53
+# Measured with multilingual-e5-small: all requests of the starters find their skills, 1 of 60 others finds one.
+_UNRELATED, _CLOSE = 0.2, 0.65
 # What everybody asks about, so that closeness is measured against the encoder's own everyday level:
 # encoders differ in what they call similar.
 _EVERYDAY = (
@@ -201,8 +201,7 @@ async def prepare_selector(cards: Sequence[SkillCard], encoder: Encoder | None =
     texts = [_texts_of(card) for card in cards]
     flat = [text for group in texts for text in group]
     everyday = await encoder.embed_queries(_EVERYDAY)
-    # As questions, like the request: so multilingual-e5-small compares short texts.
-    vectors = await encoder.embed_queries(flat)
+    vectors = await encoder.embed_passages(flat)
     borders = np.cumsum([len(group) for group in texts])[:-1]
     excluded = [len(card.not_for) for card in cards]
     encoded = EncodedCards(encoder, np.split(vectors, borders), excluded, everyday)

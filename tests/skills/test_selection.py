@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kb_service.embeddings.catalog import BUILT_IN, MULTILINGUAL_E5
 from skills.selection.selector import RankedSkill, prepare_selector
 from skills.store.summary import SkillCard
 from tests.agents.memory.helpers import InProcessEncoder
@@ -111,7 +112,8 @@ def test_time_of_ranking_grows_with_the_skills_and_not_with_their_square():
 
 @pytest.mark.anyio
 async def test_other_words_for_the_same_thing_are_found_with_the_encoder():
-    query = "check my programming for bugs"
+    english = "look over my patch and tell me whether the programming is right"
+    query = "このコードをレビューして" if MULTILINGUAL_E5 in BUILT_IN else english
     words = await (await prepare_selector(_CARDS)).rank(query)
     meant = await (await prepare_selector(_CARDS, InProcessEncoder())).rank(query)
     assert not any(choice.is_chosen for choice in words)

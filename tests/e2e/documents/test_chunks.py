@@ -177,7 +177,7 @@ def test_edited_parent_is_found_by_its_new_windows_only(user: Api):
         for question in ("How do I bake a dessert?", "Who gives food to the kittens?")
     )
     assert pie["content"] == cats["content"] == "A recipe for apple pie with cinnamon."
-    assert cats["legs"]["dense"]["score"] < 0.3 < pie["legs"]["dense"]["score"]
+    assert cats["legs"]["dense"]["score"] < 0.2 < pie["legs"]["dense"]["score"]
 
 
 def test_chunks_of_a_deleted_document_are_gone(user: Api, kb: str):

@@ -64,8 +64,9 @@ def post(api: Api, path: str, body: dict[str, Any]) -> httpx.Response:
 
 
 def images_shown(scripted_llm: ModelServer) -> list[Image.Image]:
-    """The pictures of the newest request to the model."""
-    contents = [m["content"] for m in scripted_llm.requests[-1].messages if m["role"] == "user"]
+    """The pictures of an agent's newest request to the model; what is remembered is asked without tools, and later."""
+    newest = [request for request in scripted_llm.requests if request.body.get("tools")][-1]
+    contents = [m["content"] for m in newest.messages if m["role"] == "user"]
     parts = [part for content in contents if isinstance(content, list) for part in content]
     urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
     return [Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) for url in urls]

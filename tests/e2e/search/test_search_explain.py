@@ -4,6 +4,7 @@ import pytest
 
 from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound
 from core.errors.requests import InvalidRequest
+from kb_service.embeddings.catalog import MINILM
 from tests.fixtures.http.client import Api, unique
 from tests.fixtures.product.server import one_shape
 
@@ -128,11 +129,19 @@ def test_why_tells_the_first_reason(user: Api, kb: str):
     kept_out = why(user, kb, chunk_id=trains["chunk_id"], filters={"name": "cats*"})
     assert kept_out["reason"]["code"] == "filter"
     assert kept_out["reason"]["message_zh"] == "该文档不符合筛选条件"
+    user.put(f"/knowledge-bases/{kb}", {"enabled": False})
+    assert why(user, kb, chunk_id=cats["chunk_id"])["reason"]["code"] == "knowledge_base_disabled"
+
+
+@one_shape
+def test_why_says_that_an_encoder_could_not_read_the_question(user: Api):
+    kb = user.create_kb(embedding_model=MINILM.name)
+    for name, text in TEXTS.items():
+        user.ingest(kb, name, text)
+    trains = find_passage(user, kb, "trains.md")
     unread = why(user, kb, chunk_id=trains["chunk_id"], query="猫在哪里 cat sleeps")
     assert unread["reason"]["code"] == "no_match"
     assert unread["dense_used"] is False
-    user.put(f"/knowledge-bases/{kb}", {"enabled": False})
-    assert why(user, kb, chunk_id=cats["chunk_id"])["reason"]["code"] == "knowledge_base_disabled"
 
 
 @one_shape
