@@ -102,9 +102,12 @@ def load_resources(settings: Settings) -> Resources:
             _open_shard(resources, settings, model)
     for model in BUILT_IN:
         resources.openers[model.name] = partial(_open_built_in, settings, model)
+    resources.encoder(DEFAULT.name)
+    for model in BUILT_IN[1:]:
         # The first question must not wait for a model that is in use.
-        if model is DEFAULT or (model.name in resources.shards and resources.shards[model.name].points):
-            resources.encoder(model.name)
+        if model.name in resources.shards and resources.shards[model.name].points:
+            with suppress(AgentexError):  # it is tried again at its first use, whose caller gets the reason
+                resources.encoder(model.name)
     for model in served_models(settings):
         if model.source is not None and model.source.kind == "sentence_transformers":
             _load_encoder(resources, settings, model)

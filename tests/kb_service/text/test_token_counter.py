@@ -57,6 +57,24 @@ def test_count_of_an_overlong_word_across_windows_is_its_characters(length: int)
     assert COUNTER.count("a" * length + " end") == length + 1
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ห้องสมุดเปิดเวลาเก้าโมงเช้าทุกวัน",
+        "ຫໍສະມຸດເປີດແຕ່ເກົ້າໂມງເຊົ້າ",
+        "បណ្ណាល័យបើកពីម៉ោងប្រាំបួនព្រឹក",
+    ],
+    ids=["Thai", "Lao", "Khmer"],
+)
+def test_line_in_a_script_that_the_tokenizer_does_not_know_is_counted_and_cut_by_characters(line: str) -> None:
+    """To BERT's tokenizer it is one unknown word: a chunk of 500 tokens would be a book."""
+    text = f"# {line} {line * 9}\n"
+    words = [word for window in COUNTER.windows(text) for word in window]
+    assert COUNTER.count(text) >= 10 * len(line)
+    assert max(word.end - word.start for word in words) <= 16
+    assert sum(word.end - word.start for word in words) == len(text.replace(" ", "").strip())
+
+
 _PLAIN_PARTS = st.sampled_from(
     [*map(chr, range(32, 127)), *"‘’“”–—…\t\n\r", "[SEP]", "[CL", "S]", "Word", "42nd", "x" * 41]
 )
