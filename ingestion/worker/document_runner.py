@@ -11,6 +11,7 @@ from ingestion.attempts.claim import ClaimedDocument, claim
 from ingestion.context import WorkerContext
 from ingestion.pipeline import process_documents
 from kb_service.work_queue import scheduler
+from kb_service.work_queue.scheduler import QueuedDocument
 
 log = get_logger(__name__)
 
@@ -24,6 +25,9 @@ class DocumentRunner:
 
     The queue only wakes it: the next document is read from SQL. An owner with other documents in process never gets
     the last free slot, so that another owner's single document need not wait for them.
+
+    The last attempt at a document whose earlier ones were interrupted runs alone: if the worker dies again, no other
+    document is blamed for it.
     """
 
     def __init__(self, context: WorkerContext) -> None:
@@ -33,16 +37,20 @@ class DocumentRunner:
         self._held: Counter[str] = Counter()
         self._last_served: dict[str, int] = {}
         self._serial = 0
+        self._is_exclusive = False
 
     async def run(self) -> None:
         while True:
             self._context.wake.clear()
-            claimed = await self._try_claim() if len(self._tasks) < self._max_running else None
+            claimed = await self._try_claim() if self._has_free_slot() else None
             if claimed is None:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._context.wake.wait(), _LOOK_SECONDS)
             else:
                 self._begin(*claimed)
+
+    def _has_free_slot(self) -> bool:
+        return len(self._tasks) < self._max_running and not self._is_exclusive
 
     async def stop(self, seconds: float) -> None:
         """Wait for running documents; those that need longer are cancelled and released."""
@@ -74,13 +82,21 @@ class DocumentRunner:
         following = scheduler.pick_next(allowed, active_counts, self._last_served)
         if following is None:
             return None
+        is_last_attempt = self._is_last_attempt(following)
+        if is_last_attempt and self._tasks:
+            # It begins once these have ended.
+            return None
         self._record_served(following.owner_id)
         claimed = await claim(self._context, following.document_id)
         if not claimed:
             # Another worker was faster: more documents may wait.
             self._context.wake.set()
             return None
+        self._is_exclusive = is_last_attempt
         return claimed, following.owner_id
+
+    def _is_last_attempt(self, queued: QueuedDocument) -> bool:
+        return 0 < queued.attempts >= self._context.settings.ingest_attempts - 1
 
     def _may_hold_another(self, owner_id: str) -> bool:
         return self._held[owner_id] < max(1, self._max_running - 1)
@@ -98,6 +114,7 @@ class DocumentRunner:
 
         def end(done: asyncio.Task[None]) -> None:
             self._tasks.discard(done)
+            self._is_exclusive = False
             self._held -= Counter({owner_id: 1})
             self._context.wake.set()
 

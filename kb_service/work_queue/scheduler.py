@@ -24,6 +24,7 @@ class QueuedDocument:
     document_id: str
     owner_id: str
     since: datetime
+    attempts: int
 
 
 async def oldest_queued(session: AsyncSession) -> Sequence[QueuedDocument]:
@@ -38,7 +39,7 @@ async def oldest_queued(session: AsyncSession) -> Sequence[QueuedDocument]:
 
 
 @cache
-def _oldest_queued() -> Select[str, str, datetime]:
+def _oldest_queued() -> Select[str, str, datetime, int]:
     # Cached: building it takes longer than executing it, and workers run it for every document.
     now, lease, pause = (bindparam(name, type_=UtcDateTime) for name in ("now", "lease", "pause"))
     bases = select(_first_base().label("id")).cte("bases", recursive=True)
@@ -59,7 +60,7 @@ def _oldest_queued() -> Select[str, str, datetime]:
     )
     document = aliased(Document)
     return (
-        select(col(document.id), col(KnowledgeBase.owner_id), col(document.created_at))
+        select(col(document.id), col(KnowledgeBase.owner_id), col(document.created_at), col(document.attempt))
         .select_from(bases)
         .join(KnowledgeBase, col(KnowledgeBase.id) == bases.c.id)
         .join(document, col(document.id) == oldest)

@@ -130,6 +130,29 @@ async def test_one_owner_leaves_a_slot_free(context: WorkerContext):
 
 
 @one_database
+async def test_last_attempt_at_an_interrupted_document_runs_alone(context: WorkerContext):
+    """Whoever is in process beside a document that kills workers would be set aside with it."""
+    kb_id = await base(context)
+    ids = await fill(context, kb_id, 6, LONG)
+    suspect = ids[2]
+    await edit(context.database, suspect, attempt=context.settings.ingest_attempts - 1)
+    seen: set[frozenset[str]] = set()
+
+    async def is_over() -> bool:
+        rows = await rows_of(context, kb_id)
+        seen.add(frozenset(row.id for row in rows if row.status == "processing"))
+        return all(row.status == "completed" for row in rows)
+
+    async with running(context):
+        await until(is_over)
+    assert frozenset([suspect]) in seen
+    assert not [group for group in seen if suspect in group and len(group) > 1]
+    # The others are not slowed down.
+    assert any(len(group) > 1 for group in seen)
+    assert (await reread(context.database, suspect)).attempt == context.settings.ingest_attempts
+
+
+@one_database
 async def test_paused_knowledge_base_is_passed_over_and_what_is_in_hand_given_back(
     context: WorkerContext,
 ):

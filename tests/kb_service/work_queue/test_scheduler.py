@@ -18,7 +18,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def waiting(document: str, owner: str, minutes: int) -> QueuedDocument:
-    return QueuedDocument(document, owner, START + timedelta(minutes=minutes))
+    return QueuedDocument(document, owner, START + timedelta(minutes=minutes), attempts=0)
 
 
 A1, A2, B1, C1 = (
