@@ -1,6 +1,6 @@
 # The commands of this project; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench soak clean setup setup-dev
+.PHONY: help run test check console bench soak clean setup setup-dev
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -17,9 +17,10 @@ run: setup ## Install what is missing and start Agentex
 
 test: setup-dev ## Run all tests, with real Redis and PostgreSQL where they can be had
 	@scripts/setup_node.sh
+	@scripts/setup_browser.sh
 	@$(BIN)/python -m scripts.suite $(ARGS)
 
-check: setup-dev ## Format, lint, types, import contracts, lengths, names, migrations
+check: setup-dev ## Format, lint, types, import contracts, lengths, names, migrations, console
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
@@ -27,6 +28,10 @@ check: setup-dev ## Format, lint, types, import contracts, lengths, names, migra
 	$(BIN)/python scripts/lengths.py
 	$(BIN)/python scripts/names.py
 	$(BIN)/python -m migrations.apply --check
+	$(BIN)/python -m scripts.console check
+
+console: setup-dev ## Build the console (needs Node) into api/console
+	@$(BIN)/python -m scripts.console build
 
 bench: setup-dev ## Run the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -37,7 +42,7 @@ soak: setup-dev ## Run the slow load and soak tests
 clean: ## Remove everything that the other commands made, except the data folder
 	rm -rf .venv .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
-	find tests -name node_modules -type d -prune -exec rm -rf {} +
+	find tests web -name node_modules -type d -prune -exec rm -rf {} +
 
 setup:
 	@scripts/setup.sh run

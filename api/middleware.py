@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.container import AppContext, SecurityServices
+from api.http.console_paths import CONSOLE_FILES, is_console_page
 from api.http.errors import error_response
 from api.http.multipart import MULTIPART, STREAMS_BODY
 from api.http.rate_limit import client_address
@@ -38,7 +39,6 @@ OPEN_PATHS = frozenset(
         "/openapi.json",
         "/.well-known/jwks.json",
         "/docs",
-        "/",
         "/api/v1/auth/register",
         "/api/v1/auth/login",
         "/api/v1/auth/refresh",
@@ -80,7 +80,7 @@ _NOTE_SECONDS = 0.1
 
 def is_open(path: str) -> bool:
     """Whether a path is served without a credential."""
-    if path in OPEN_PATHS or path.startswith(f"{DOCS_ASSETS}/"):
+    if path in OPEN_PATHS or path.startswith((f"{DOCS_ASSETS}/", *CONSOLE_FILES)) or is_console_page(path):
         return True
     return _SIGNED_PATH.fullmatch(path) is not None
 
@@ -162,7 +162,7 @@ class AuthenticationMiddleware:
         self._context = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in _PROBES:
+        if scope["type"] != "http" or scope["path"] in _PROBES or scope["path"].startswith(CONSOLE_FILES):
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)

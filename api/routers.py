@@ -60,6 +60,6 @@ _MODULES = (
     "system.jwks",
     "system.health",
     "system.metrics",
-    "system.home",
+    "system.console",
 )
 ROUTERS = tuple(cast(Router, import_module(f"api.{name}").router) for name in _MODULES)

@@ -27,7 +27,6 @@ from kb_service.failures import MODEL_ERRORS
 
 # The documented list: anything else is denied by default.
 DOCUMENTED_OPEN = {
-    "/",
     "/healthz",
     "/readyz",
     "/openapi.json",

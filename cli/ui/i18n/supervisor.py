@@ -80,8 +80,8 @@ def welcome(settings: Settings, *, seconds: float, password: str | None) -> str:
     lines = [
         "",
         f"Agentex is ready ({seconds:.1f} s) / 已就绪",
-        f"  API                 {url}",
-        f"  Docs / 接口文档     {url}/docs",
+        f"  Console / 控制台    {url}",
+        f"  API / 接口文档      {url}/docs",
         f"  User / 用户         {settings.admin_username}",
     ]
     if password is not None:
@@ -92,7 +92,7 @@ def welcome(settings: Settings, *, seconds: float, password: str | None) -> str:
     agentex = _command()
     elsewhere = "" if url == base_url(Settings.model_construct()) else f" --url {url}"
     lines += [
-        "  Next, in another terminal / 下一步（在另一个终端）",
+        "  Open the console in a browser, or in another terminal / 用浏览器打开控制台，或在另一个终端",
         f"    {agentex} login{elsewhere}",
         f"    {agentex} chat",
         f"    {agentex} kb create NAME && {agentex} ingest PATH --kb NAME",

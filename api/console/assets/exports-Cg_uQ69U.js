@@ -1,0 +1,1 @@
+var e=[`portable`,`claude-code`,`codex`],t=[`markdown`,...e];function n(e,t,n){let r=new URLSearchParams(t===`markdown`?{format:`markdown`}:{format:`agent-skill`,profile:t});return n&&r.set(`version`,String(n)),`/api/v1/skills/${encodeURIComponent(e)}/export?${r}`}export{e as n,n as r,t};

@@ -1,0 +1,1 @@
+var e=[`system`,`light`,`dark`,`contrast`],t=`agentex.theme`;function n(){let n=localStorage.getItem(t);return n&&e.includes(n)?n:`system`}function r(e){e===`system`?delete document.documentElement.dataset.theme:document.documentElement.dataset.theme=e,localStorage.setItem(t,e)}export{r as n,n as r,e as t};

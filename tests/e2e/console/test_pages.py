@@ -1,0 +1,79 @@
+"""Every page: in both languages, light and dark, on a desk and in a hand; nothing keeps anyone out."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.e2e.console.conftest import DESKTOP, PHONE, OpenConsole
+from tests.fixtures.http.client import Api
+from tests.fixtures.product.server import ADMIN_PASSWORD, Server
+
+PAGES = {
+    "home": "/",
+    "new-chat": "/chat",
+    "knowledge-bases": "/knowledge-bases",
+    "documents": "/knowledge-bases/{kb}",
+    "document": "/knowledge-bases/{kb}/documents/{document}",
+    "search-test": "/knowledge-bases/{kb}/search?q=relay",
+    "questions": "/knowledge-bases/{kb}/questions",
+    "knowledge-base-settings": "/knowledge-bases/{kb}/settings",
+    "search": "/search?q=relay",
+    "skills": "/skills",
+    "new-skill": "/skills/new",
+    "connections": "/connections",
+    "models": "/models",
+    "users": "/admin",
+    "system": "/admin/system",
+    "audit": "/admin/audit",
+    "profile": "/profile",
+    "nowhere": "/skills/no-such-skill",
+}
+LOOKS = [("en", "light", DESKTOP), ("zh", "dark", PHONE)]
+
+
+@pytest.fixture(scope="module")
+def places(embedded_with_documents: tuple[Server, Api, str, str]) -> dict[str, str]:
+    _, _, kb, document = embedded_with_documents
+    return {"kb": kb, "document": document}
+
+
+@pytest.mark.parametrize(("language", "theme", "size"), LOOKS, ids=["en-light-desktop", "zh-dark-phone"])
+@pytest.mark.parametrize("name", PAGES)
+def test_page_shows_its_content_to_everyone(
+    browser_thread,
+    embedded_with_documents: tuple[Server, Api, str, str],
+    open_console: OpenConsole,
+    places: dict[str, str],
+    name: str,
+    language: str,
+    theme: str,
+    size: tuple[int, int],
+):
+    server, admin, _, _ = embedded_with_documents
+    console = open_console(server, admin, language=language, theme=theme, size=size)
+    console.open(PAGES[name].format(**places))
+    console.picture(f"{name}-{language}-{theme}")
+    assert console.page.locator("h1").count() == 1
+    assert console.page.title() != "Agentex"
+    assert console.serious_faults() == []
+    wider = console.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wider <= 0, "the page scrolls sideways"
+
+
+def test_sign_in_page_is_for_everyone(browser_thread, embedded: Server, open_console: OpenConsole):
+    console = open_console(embedded, theme="contrast")
+    console.open("/sign-in")
+    console.picture("sign-in-en-contrast")
+    assert console.serious_faults() == []
+
+
+@pytest.fixture(scope="module")
+def embedded_with_documents(servers: Callable[[str], Server]) -> tuple[Server, Api, str, str]:
+    """The product without a language model, its administrator, and a knowledge base with a document."""
+    server = servers("embedded")
+    admin = server.api().log_in(server.settings.admin_username, ADMIN_PASSWORD)
+    kb = admin.create_kb()
+    document = admin.ingest(
+        kb, "relay.md", "# Relay\n\nThe relay listens on port 7070.\n\n## Restart\n\nPress the button."
+    )
+    return server, admin, kb, document

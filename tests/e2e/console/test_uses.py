@@ -1,0 +1,102 @@
+"""What people come for: documents that are found, a skill that is written, an answer with its source."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.e2e.console.conftest import OpenConsole
+from tests.fixtures.http.client import Api, unique
+from tests.fixtures.product.server import Server
+
+HANDBOOK = """# Handbook of the relay
+
+## Ports
+
+The relay listens on port 7070 for its operators.
+
+## Restart
+
+To restart the relay, press the blue button for three seconds.
+"""
+
+
+def test_documents_are_dropped_watched_searched_and_opened_at_the_passage(
+    browser_thread, embedded: Server, member: Api, open_console: OpenConsole
+):
+    console, name = open_console(embedded, member), unique("Manuals")
+    page = console.page
+    console.open("/knowledge-bases")
+    page.get_by_role("button", name="New knowledge base").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill(name)
+    dialog.get_by_role("button", name="Create", exact=True).click()
+    page.wait_for_url("**/knowledge-bases/*-*")
+
+    files = [
+        {"name": f"note {number}.md", "mimeType": "text/markdown", "buffer": b"# Note\n\nNothing."}
+        for number in range(19)
+    ]
+    files.append({"name": "handbook.md", "mimeType": "text/markdown", "buffer": HANDBOOK.encode()})
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose files").click()
+    chooser.value.set_files(files)
+    expect(page.get_by_role("link", name="handbook.md")).to_be_visible()
+    kb = page.url.rpartition("/")[2].partition("?")[0]
+    # Without a reload: the page follows the work.
+    expect(page.get_by_role("row", name=re.compile("handbook.md"))).to_contain_text("Ready", timeout=60_000)
+    console.picture("documents-after-upload")
+
+    page.get_by_role("link", name="Search", exact=True).last.click()
+    page.get_by_role("searchbox").fill("How is the relay restarted?")
+    page.keyboard.press("Enter")
+    hit = page.get_by_role("link", name="handbook.md").first
+    expect(hit).to_be_visible()
+    hit.click()
+    page.wait_for_url(f"**/knowledge-bases/{kb}/documents/*chunk=*")
+    expect(page.get_by_text("press the blue button").first).to_be_visible()
+
+
+def test_question_on_the_first_page_is_answered_with_a_source_that_opens_beside_it(
+    browser_thread, embedded: Server, member: Api, open_console: OpenConsole
+):
+    kb = member.create_kb()
+    member.ingest(kb, "handbook.md", HANDBOOK)
+    console = open_console(embedded, member)
+    page = console.page
+    console.open("/")
+    page.get_by_role("textbox", name="Ask a question").fill("On which port does the relay listen?")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.wait_for_url("**/chat/*")
+    thread = page.url
+    source = page.get_by_role("button", name="Source 1: handbook.md").first
+    expect(source).to_be_visible(timeout=60_000)
+    source.click()
+    panel = page.get_by_role("complementary", name="Source")
+    expect(panel.get_by_text("port 7070").first).to_be_visible()
+    console.picture("answer-with-source")
+
+    page.reload()
+    expect(page.get_by_role("blockquote").get_by_text("port 7070")).to_be_visible()
+    page.goto(f"{console.base}/chat")
+    page.goto(thread.partition("?")[0])
+    expect(page.get_by_role("button", name="Source 1: handbook.md").first).to_be_visible()
+    assert len(member.get("/sessions")["items"]) == 1
+
+
+def test_skill_is_written_from_a_template_saved_and_listed(
+    browser_thread, embedded: Server, member: Api, open_console: OpenConsole
+):
+    console = open_console(embedded, member)
+    page = console.page
+    console.open("/skills")
+    page.get_by_role("link", name="New skill").or_(page.get_by_role("button", name="New skill")).first.click()
+    page.get_by_role("button", name="In English").first.click()
+    editor = page.get_by_role("textbox", name="Text of the skill, Markdown")
+    expect(editor).to_be_visible()
+    page.get_by_role("button", name="Save skill").click()
+    page.wait_for_url(re.compile(r"/skills/[0-9a-f-]{36}"))
+    [skill] = member.get("/skills", include_public=False)["items"]
+    assert skill["valid"] is True
+    console.picture("skill-editor")
+    console.open("/skills")
+    expect(page.get_by_text(skill["name"]).first).to_be_visible()

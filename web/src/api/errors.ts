@@ -1,0 +1,37 @@
+/** Errors of the API, with what a person needs to report them. */
+
+export class ApiError extends Error {
+  override name = "ApiError";
+
+  constructor(
+    message: string,
+    /** The server's code, such as 40401; 0 when it could not be reached. */
+    readonly code: number,
+    readonly details: Record<string, unknown> = {},
+    readonly requestId: string | null = null,
+    readonly retryAfterSeconds: number | null = null,
+  ) {
+    super(message);
+  }
+
+  static of(response: Response, body: unknown): ApiError {
+    const { message, code, details } = (body ?? {}) as { message?: string; code?: number; details?: object };
+    return new ApiError(
+      message ?? response.statusText ?? String(response.status),
+      typeof code === "number" ? code : response.status * 100,
+      { ...details },
+      response.headers.get("X-Request-ID"),
+      Number(response.headers.get("Retry-After")) || null,
+    );
+  }
+
+  get status(): number {
+    return Math.floor(this.code / 100);
+  }
+}
+
+export function unreachable(cause: unknown): ApiError {
+  const error = new ApiError("", 0);
+  error.cause = cause;
+  return error;
+}

@@ -1,0 +1,90 @@
+/** Dialogs: a form or text over the page, and a question before something that can't be undone. */
+import { Dialog as BaseDialog } from "@base-ui/react/dialog";
+import { X } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Button, IconButton } from "./Button";
+import styles from "./Dialog.module.css";
+import { ErrorNotice } from "./ErrorNotice";
+
+export function Dialog({
+  open,
+  onClose,
+  title,
+  description,
+  wide,
+  children,
+}: {
+  open: boolean;
+  onClose: () => void;
+  title: ReactNode;
+  description?: ReactNode;
+  wide?: boolean;
+  children: ReactNode;
+}) {
+  const { t } = useTranslation();
+  return (
+    <BaseDialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <BaseDialog.Portal>
+        <BaseDialog.Backdrop className={styles.backdrop} />
+        <BaseDialog.Popup className={[styles.popup, wide && styles.wide].filter(Boolean).join(" ")}>
+          <header className={styles.header}>
+            <BaseDialog.Title className={styles.title}>{title}</BaseDialog.Title>
+            <IconButton icon={X} label={t("action.close")} onClick={onClose} />
+          </header>
+          {description && <BaseDialog.Description className={styles.description}>{description}</BaseDialog.Description>}
+          {children}
+        </BaseDialog.Popup>
+      </BaseDialog.Portal>
+    </BaseDialog.Root>
+  );
+}
+
+/** The buttons at a dialog's end. */
+export function DialogActions({ children }: { children: ReactNode }) {
+  return <footer className={styles.actions}>{children}</footer>;
+}
+
+export function ConfirmDialog({
+  open,
+  onClose,
+  title,
+  description,
+  action,
+  onConfirm,
+}: {
+  open: boolean;
+  onClose: () => void;
+  title: ReactNode;
+  description: ReactNode;
+  /** What the button says that does it. */
+  action: string;
+  onConfirm: () => Promise<unknown>;
+}) {
+  const { t } = useTranslation();
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  async function confirm() {
+    setBusy(true);
+    setError(null);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (cause) {
+      setError(cause);
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <Dialog open={open} onClose={onClose} title={title} description={description}>
+      {error !== null && <ErrorNotice error={error} />}
+      <DialogActions>
+        <Button onClick={onClose}>{t("action.cancel")}</Button>
+        <Button variant="danger" busy={busy} onClick={confirm}>
+          {action}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

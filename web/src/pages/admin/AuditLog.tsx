@@ -1,0 +1,123 @@
+/** Who did what, when and from where. */
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { Download } from "lucide-react";
+import { type ReactElement, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { api, call, type Schemas, save } from "@/api/client";
+import { Button } from "@/components/Button";
+import { ErrorNotice } from "@/components/ErrorNotice";
+import { SelectField, TextField } from "@/components/Field";
+import { Section, Skeleton, Table } from "@/components/Page";
+import { useErrorToast } from "@/components/toasts";
+import { formatDateTime } from "@/i18n/format";
+import styles from "@/pages/connections/Form.module.css";
+import { Pager } from "@/pages/connections/Pager";
+import { SearchField } from "@/pages/connections/SearchField";
+import { ACTIONS, auditParameters, auditQueryString } from "./auditFilter";
+import type { AuditSearch } from "./routes";
+
+const route = getRouteApi("/shell/admin/audit");
+
+export function AuditLog(): ReactElement {
+  const { t } = useTranslation("admin");
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const fail = useErrorToast();
+  const [exports, setExports] = useState(false);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["audit", search],
+    queryFn: () => {
+      const query = { ...auditParameters(search), page: search.page ?? 1, page_size: 50 };
+      return call(api.GET("/api/v1/system/audit", { params: { query } }));
+    },
+    placeholderData: (before) => before,
+  });
+  const set = (part: AuditSearch) =>
+    void navigate({
+      to: "/admin/audit",
+      search: { ...search, page: undefined, ...part },
+      replace: true,
+      resetScroll: false,
+    });
+  async function download() {
+    setExports(true);
+    await save(`/api/v1/system/audit/export?${auditQueryString(search)}`).catch(fail);
+    setExports(false);
+  }
+  return (
+    <Section
+      title={data ? t("audit.count", { count: data.total }) : t("tab.audit")}
+      actions={
+        <Button icon={Download} busy={exports} onClick={() => void download()}>
+          {t("audit.export")}
+        </Button>
+      }
+    >
+      <AuditFilters search={search} onChange={set} />
+      {error && <ErrorNotice error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Skeleton lines={8} />}
+      {data?.items.length === 0 && <p className={styles.hint}>{t("audit.none")}</p>}
+      {data && data.items.length > 0 && <Acts acts={data.items} onActor={(actor) => set({ actor })} />}
+      {data && <Pager page={search.page ?? 1} pages={data.pages} onPage={(page) => set({ page })} />}
+    </Section>
+  );
+}
+
+function AuditFilters({ search, onChange }: { search: AuditSearch; onChange: (part: AuditSearch) => void }) {
+  const { t } = useTranslation("admin");
+  return (
+    <div className={styles.filters}>
+      <SearchField label={t("audit.search")} value={search.q ?? ""} onSearch={(q) => onChange({ q: q || undefined })} />
+      <SelectField
+        label={t("audit.action")}
+        value={search.action ?? ""}
+        options={[{ value: "", label: t("user.any") }, ...ACTIONS.map((value) => ({ value, label: value }))]}
+        onChange={(event) => onChange({ action: event.target.value || undefined })}
+      />
+      <SearchField
+        label={t("audit.actor")}
+        value={search.actor ?? ""}
+        onSearch={(actor) => onChange({ actor: actor || undefined })}
+      />
+      {(["since", "until"] as const).map((field) => (
+        <TextField
+          key={field}
+          label={t(`audit.${field}`)}
+          type="date"
+          value={search[field] ?? ""}
+          onChange={(event) => onChange({ [field]: event.target.value || undefined })}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Acts({ acts, onActor }: { acts: Schemas["AuditAnswer"][]; onActor: (name: string) => void }) {
+  const { t } = useTranslation("admin");
+  const columns = ["time", "action", "actor", "object", "from", "details"] as const;
+  return (
+    <Table label={t("tab.audit")} head={columns.map((each) => <th key={each}>{t(`audit.${each}`)}</th>)}>
+      {acts.map((act) => (
+        <tr key={act.id}>
+          <td>{formatDateTime(act.created_at)}</td>
+          <td>
+            <code>{act.action}</code>
+          </td>
+          <td>
+            {act.actor_name ? (
+              <Button size="s" variant="ghost" title={t("audit.only_actor")} onClick={() => onActor(act.actor_name)}>
+                {act.actor_name}
+              </Button>
+            ) : (
+              t("audit.nobody")
+            )}
+          </td>
+          <td>{[act.object_type, act.object_name || act.object_id].filter(Boolean).join(" ")}</td>
+          <td title={act.request_id}>{act.address}</td>
+          <td>{Object.keys(act.details).length > 0 && <code>{JSON.stringify(act.details)}</code>}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

@@ -1,0 +1,27 @@
+/** The notice that no language model is configured, with the way to add one. */
+import { useQuery } from "@tanstack/react-query";
+import { useTranslation } from "react-i18next";
+import { useMay } from "@/api/account";
+import { api, call, type Schemas } from "@/api/client";
+import { LinkButton } from "@/components/Button";
+import { Notice } from "@/components/Notice";
+
+export function ModelNotice() {
+  const { t } = useTranslation("home");
+  const may = useMay();
+  const models = useQuery({ queryKey: ["models"], queryFn: () => call(api.GET("/api/v1/models")) });
+  // The installation's own chat model quotes sentences: it is there when no language model is.
+  const isLanguageModel = ({ type, enabled, model_id }: Schemas["ModelAnswer"]) =>
+    type === "chat" && enabled && model_id !== "extractive";
+  if (!models.data || models.data.items.some(isLanguageModel)) return null;
+  const action = may("models:manage") ? (
+    <LinkButton to="/models" search={{ add: true }} variant="primary">
+      {t("no_model.add")}
+    </LinkButton>
+  ) : undefined;
+  return (
+    <Notice tone="warning" action={action}>
+      <strong>{t("no_model.title")}</strong> {t(may("models:manage") ? "no_model.hint" : "no_model.ask_admin")}
+    </Notice>
+  );
+}

@@ -1,0 +1,66 @@
+/** Which files go to the server together, and under which names. */
+
+export interface PickedFile {
+  file: File;
+  /** Path below the folder that was dropped; the file's own name where there is none. */
+  path: string;
+}
+
+export type Shipment =
+  | { kind: "files"; files: readonly PickedFile[]; bytes: number }
+  | { kind: "archive"; files: readonly [PickedFile]; bytes: number };
+
+const MOST_FILES = 32;
+const SMALL_BYTES = 64 * 1024;
+const MOST_BYTES = 512 * 1024;
+const NAME_BYTES = 250;
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
+
+/** The name of a document that came from a folder: `a/b.html` is `a › b.html`, as `agentex ingest` names it. */
+export function documentName(path: string): string {
+  const clean = path.replaceAll("\\", "/").normalize("NFC").replace(INVISIBLE, "");
+  let name = clean
+    .split("/")
+    .map((part) => part.trim())
+    .join(" › ")
+    .replace(/[. ]+$/, "");
+  // The server knows README and its like by their whole name, which a folder in front hides.
+  if (clean.includes("/") && !/[^/]\.[^/]*$/.test(clean)) name += ".txt";
+  const encoder = new TextEncoder();
+  while (encoder.encode(name).length > NAME_BYTES) name = `…${[...name.replace(/^…/, "")].slice(1).join("")}`;
+  return name;
+}
+
+/** Hidden files, and all below hidden folders, are not meant. */
+export function isHidden(path: string): boolean {
+  return path.split("/").some((part) => part.startsWith(".") || part === "__MACOSX");
+}
+
+function isArchive({ path }: PickedFile): boolean {
+  return /\.zip$/i.test(path);
+}
+
+/** Small files go together, large ones and archives alone; in order. */
+export function planShipments(picked: readonly PickedFile[], senders: number): Shipment[] {
+  const most = Math.min(MOST_FILES, Math.max(1, Math.floor(picked.length / senders)));
+  const shipments: Shipment[] = [];
+  let group: PickedFile[] = [];
+  let bytes = 0;
+  const close = () => {
+    if (group.length) shipments.push({ kind: "files", files: group, bytes });
+    group = [];
+    bytes = 0;
+  };
+  for (const item of picked) {
+    const { size } = item.file;
+    if (isArchive(item)) shipments.push({ kind: "archive", files: [item], bytes: size });
+    else if (size > SMALL_BYTES) shipments.push({ kind: "files", files: [item], bytes: size });
+    else {
+      if (group.length === most || bytes + size > MOST_BYTES) close();
+      group.push(item);
+      bytes += size;
+    }
+  }
+  close();
+  return shipments;
+}

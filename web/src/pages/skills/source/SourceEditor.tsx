@@ -1,0 +1,152 @@
+/** A Markdown editor with diagnostics at their lines. */
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { bracketMatching } from "@codemirror/language";
+import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { EditorState } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import { useTranslation } from "react-i18next";
+import { bytePositions, lineBreakOf } from "./bytePositions";
+import { type Judged, messageOf, placeOf, titleOf } from "./diagnostics";
+import { skillMarkdown } from "./markdown";
+import { minimalChange } from "./minimalChange";
+import { usePhrases } from "./phrases";
+import styles from "./SourceEditor.module.css";
+import { shadowRootOf } from "./shadow";
+import { sourceTheme } from "./theme";
+
+export interface SourceEditorHandle {
+  /** Put the cursor at a place, lines and columns from 1, and show it. */
+  reveal: (line: number, column: number) => void;
+}
+
+interface Props {
+  value: string;
+  onChange: (value: string) => void;
+  onFix: (fix: NonNullable<Judged["report"]["diagnostics"][number]["fix"]>) => void;
+  judged: Judged | null;
+  readOnly: boolean;
+  ref?: Ref<SourceEditorHandle>;
+}
+
+/** The editor's own text; its line breaks are those of the file. */
+function textOf(state: EditorState): string {
+  return state.sliceDoc();
+}
+
+export function SourceEditor({ value, onChange, onFix, judged, readOnly, ref }: Props) {
+  const { t } = useTranslation(["skills", "common"]);
+  const phrases = usePhrases();
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const latest = useRef({ value, onChange, onFix });
+  useEffect(() => {
+    latest.current = { value, onChange, onFix };
+  });
+  const label = t("editor.source");
+  const lineBreak = lineBreakOf(value);
+
+  useEffect(() => {
+    const shadow = shadowRootOf(host.current as HTMLDivElement);
+    const editor = new EditorView({
+      root: shadow,
+      parent: shadow,
+      state: EditorState.create({
+        doc: latest.current.value,
+        extensions: [
+          EditorState.lineSeparator.of(lineBreak),
+          EditorState.readOnly.of(readOnly),
+          EditorState.phrases.of(phrases),
+          lineNumbers(),
+          lintGutter(),
+          highlightSpecialChars(),
+          history(),
+          drawSelection(),
+          bracketMatching(),
+          highlightActiveLine(),
+          highlightActiveLineGutter(),
+          highlightSelectionMatches(),
+          search({ top: true }),
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+          keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap]),
+          skillMarkdown,
+          sourceTheme,
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) latest.current.onChange(textOf(update.state));
+          }),
+        ],
+      }),
+    });
+    view.current = editor;
+    return () => {
+      editor.destroy();
+      view.current = null;
+    };
+  }, [lineBreak, readOnly, phrases, label]);
+
+  useEffect(() => {
+    const editor = view.current;
+    if (editor) show(editor, value);
+  }, [value]);
+
+  useEffect(() => {
+    const editor = view.current;
+    // What was said of another text is shown once the text that stands here was judged.
+    if (!editor || !judged || judged.text !== textOf(editor.state)) return;
+    const { doc } = editor.state;
+    const found = judged.report.diagnostics.map((diagnostic) => {
+      const { fix } = diagnostic;
+      return {
+        ...placeOf(doc, diagnostic),
+        severity: diagnostic.severity,
+        source: diagnostic.code,
+        message: messageOf(diagnostic),
+        actions: fix && !readOnly ? [{ name: titleOf(fix), apply: () => latest.current.onFix(fix) }] : [],
+      };
+    });
+    editor.dispatch(setDiagnostics(editor.state, found));
+  }, [judged, readOnly]);
+
+  useImperativeHandle(ref, () => ({
+    reveal(line, column) {
+      const editor = view.current;
+      if (!editor) return;
+      const { from } = placeOf(editor.state.doc, { line, column, end_line: line });
+      editor.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+      editor.focus();
+    },
+  }));
+
+  return <div ref={host} className={styles.host} />;
+}
+
+/** Replace what differs alone, so that cursor and history stay. */
+function show(editor: EditorView, value: string): void {
+  const now = textOf(editor.state);
+  const change = minimalChange(now, value);
+  if (!change) return;
+  const { lineBreak } = editor.state;
+  if (lineBreak === "\n") {
+    editor.dispatch({ changes: { ...change, insert: editor.state.toText(change.insert) } });
+    return;
+  }
+  // Places of the text and of the document differ; bytes are not at issue, lengths are.
+  const encoder = new TextEncoder();
+  const at = bytePositions(now, lineBreak);
+  const bytes = (end: number) => encoder.encode(now.slice(0, end)).length;
+  // Never between the two signs of a line break.
+  const from = now[change.from - 1] === "\r" ? change.from - 1 : change.from;
+  const to = now[change.to] === "\n" && now[change.to - 1] === "\r" ? change.to + 1 : change.to;
+  const insert = value.slice(from, value.length - (now.length - to));
+  editor.dispatch({ changes: { from: at(bytes(from)), to: at(bytes(to)), insert: editor.state.toText(insert) } });
+}

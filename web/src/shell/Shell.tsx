@@ -1,0 +1,114 @@
+/** The frame of the console: navigation at the side, on a phone behind a button. */
+import { Link, Outlet, useRouterState } from "@tanstack/react-router";
+import {
+  BookOpen,
+  Cpu,
+  FileSearch,
+  Home,
+  type LucideIcon,
+  Menu as MenuIcon,
+  MessageSquare,
+  Plug,
+  ScrollText,
+  Search,
+  Settings2,
+  UserRound,
+  X,
+} from "lucide-react";
+import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { type Permission, useMay } from "@/api/account";
+import { IconButton } from "@/components/Button";
+import { AccountMenu } from "./AccountMenu";
+import { CommandPalette, type PaletteHandle, usePalette } from "./CommandPalette";
+import styles from "./Shell.module.css";
+
+export interface Destination {
+  to: "/" | "/chat" | "/knowledge-bases" | "/search" | "/skills" | "/connections" | "/models" | "/admin" | "/profile";
+  label: `nav.${"home" | "chat" | "knowledge" | "search" | "skills" | "connections" | "models" | "admin" | "profile"}`;
+  icon: LucideIcon;
+  permission?: Permission;
+}
+
+/** The pages of the navigation, in its order. */
+export const DESTINATIONS: readonly Destination[] = [
+  { to: "/", label: "nav.home", icon: Home },
+  { to: "/chat", label: "nav.chat", icon: MessageSquare, permission: "agent:run" },
+  { to: "/knowledge-bases", label: "nav.knowledge", icon: BookOpen, permission: "kb:view" },
+  { to: "/search", label: "nav.search", icon: FileSearch, permission: "kb:view" },
+  { to: "/skills", label: "nav.skills", icon: ScrollText, permission: "skill:view" },
+  { to: "/connections", label: "nav.connections", icon: Plug, permission: "mcp:view" },
+  { to: "/models", label: "nav.models", icon: Cpu, permission: "models:view" },
+  { to: "/admin", label: "nav.admin", icon: Settings2, permission: "users:manage" },
+  { to: "/profile", label: "nav.profile", icon: UserRound },
+];
+
+export function Shell() {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState(false);
+  const palette = usePalette();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes whenever another page opens
+  useEffect(() => setOpen(false), [path]);
+  return (
+    <div className={styles.shell}>
+      <a href="#main" className={styles.skip}>
+        {t("nav.skip")}
+      </a>
+      <header className={styles.bar}>
+        <IconButton
+          icon={open ? X : MenuIcon}
+          label={t(open ? "nav.close" : "nav.open")}
+          aria-expanded={open}
+          aria-controls="navigation"
+          onClick={() => setOpen(!open)}
+        />
+        <Brand />
+        <IconButton icon={Search} label={t("palette.open")} onClick={palette.show} />
+      </header>
+      <div id="navigation" className={[styles.side, open && styles.shown].filter(Boolean).join(" ")}>
+        <Brand />
+        <Navigation palette={palette} />
+        <AccountMenu />
+      </div>
+      {open && <div className={styles.shade} onClick={() => setOpen(false)} aria-hidden />}
+      <main id="main" tabIndex={-1} className={styles.main}>
+        <Outlet />
+      </main>
+      <CommandPalette handle={palette} />
+    </div>
+  );
+}
+
+function Brand() {
+  return (
+    <Link to="/" className={styles.brand}>
+      <img src="/favicon.svg" alt="" width={26} height={26} />
+      <span>Agentex</span>
+    </Link>
+  );
+}
+
+function Navigation({ palette }: { palette: PaletteHandle }) {
+  const { t } = useTranslation();
+  const may = useMay();
+  return (
+    <nav aria-label={t("nav.label")} className={styles.nav}>
+      <button type="button" className={styles.find} onClick={palette.show}>
+        <Search size={16} aria-hidden />
+        <span>{t("palette.open")}</span>
+        <kbd>{palette.shortcut}</kbd>
+      </button>
+      <ul>
+        {DESTINATIONS.filter(({ permission }) => !permission || may(permission)).map(({ to, label, icon: Icon }) => (
+          <li key={to}>
+            <Link to={to} activeOptions={{ exact: to === "/" }} className={styles.link}>
+              <Icon size={18} aria-hidden />
+              {t(label)}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
