@@ -88,7 +88,7 @@ def _write_types() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         document = Path(folder, "openapi.json")
-        document.write_text(json.dumps(create_app(Settings(_env_file=None)).openapi()))
+        document.write_text(json.dumps(create_app(Settings()).openapi()))
         _run("npx", "openapi-typescript", str(document), "--output", str(_TYPES))
 
 
