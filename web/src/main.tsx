@@ -3,12 +3,12 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { ApiError } from "./api/errors";
-import { isSignedIn, subscribe } from "./api/session";
-import { ToastProvider } from "./components/toasts";
-import { startTranslations } from "./i18n";
-import { router } from "./router";
-import { applyTheme, currentTheme } from "./theme";
+import { ApiError } from "@/api/errors";
+import { isSignedIn, subscribe } from "@/api/session";
+import { ToastProvider } from "@/components/toasts";
+import { startTranslations } from "@/i18n";
+import { router } from "@/router";
+import { applyTheme, currentTheme } from "@/theme";
 
 const queries = new QueryClient({
   defaultOptions: {

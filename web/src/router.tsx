@@ -1,17 +1,17 @@
 /** The registry of pages: one line for each area. */
 import { createRouter } from "@tanstack/react-router";
-import { Skeleton } from "./components/Page";
-import { adminRoute, adminTabs } from "./pages/admin/routes";
-import { chatRoutes } from "./pages/chat/routes";
-import { connectionRoutes } from "./pages/connections/routes";
-import { documentRoutes } from "./pages/documents/routes";
-import { homeRoutes } from "./pages/home/routes";
-import { knowledgeBaseListRoute, knowledgeBaseRoute, knowledgeBaseTabs } from "./pages/knowledge/routes";
-import { profileRoutes } from "./pages/profile/routes";
-import { searchRoutes, searchTabs } from "./pages/search/routes";
-import { signInRoute } from "./pages/sign-in/routes";
-import { skillRoutes } from "./pages/skills/routes";
-import { rootRoute, shellRoute } from "./routes";
+import { Skeleton } from "@/components/Page";
+import { adminRoute, adminTabs } from "@/pages/admin/routes";
+import { chatRoutes } from "@/pages/chat/routes";
+import { connectionRoutes } from "@/pages/connections/routes";
+import { documentRoutes } from "@/pages/documents/routes";
+import { homeRoutes } from "@/pages/home/routes";
+import { knowledgeBaseListRoute, knowledgeBaseRoute, knowledgeBaseTabs } from "@/pages/knowledge/routes";
+import { profileRoutes } from "@/pages/profile/routes";
+import { searchRoutes, searchTabs } from "@/pages/search/routes";
+import { signInRoute } from "@/pages/sign-in/routes";
+import { skillRoutes } from "@/pages/skills/routes";
+import { rootRoute, shellRoute } from "@/routes";
 
 const routeTree = rootRoute.addChildren([
   signInRoute,

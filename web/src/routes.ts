@@ -1,8 +1,8 @@
 /** The two frames of all pages: with the navigation, for who is signed in, and without. */
 import { createRootRoute, createRoute, Outlet, redirect } from "@tanstack/react-router";
-import { isSignedIn } from "./api/session";
-import { PageError, PageNotFound } from "./shell/PageError";
-import { Shell } from "./shell/Shell";
+import { isSignedIn } from "@/api/session";
+import { PageError, PageNotFound } from "@/shell/PageError";
+import { Shell } from "@/shell/Shell";
 
 export const rootRoute = createRootRoute({
   component: Outlet,

@@ -28,12 +28,11 @@ export function Dialog({
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className={styles.backdrop} />
         <BaseDialog.Popup className={[styles.popup, wide && styles.wide].filter(Boolean).join(" ")}>
-          <header className={styles.header}>
-            <BaseDialog.Title className={styles.title}>{title}</BaseDialog.Title>
-            <IconButton icon={X} label={t("action.close")} onClick={onClose} />
-          </header>
+          <BaseDialog.Title className={styles.title}>{title}</BaseDialog.Title>
           {description && <BaseDialog.Description className={styles.description}>{description}</BaseDialog.Description>}
           {children}
+          {/* The last: the focus begins with the first field. */}
+          <IconButton icon={X} label={t("action.close")} onClick={onClose} className={styles.close} />
         </BaseDialog.Popup>
       </BaseDialog.Portal>
     </BaseDialog.Root>

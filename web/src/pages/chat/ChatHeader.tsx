@@ -7,10 +7,10 @@ import { Button, IconButton, LinkButton } from "@/components/Button";
 import { Dialog, DialogActions } from "@/components/Dialog";
 import { ErrorNotice } from "@/components/ErrorNotice";
 import styles from "./ChatPage.module.css";
-import { ChoiceFields, useChoiceSummary } from "./ChoiceFields";
-import { ConversationMenu } from "./ConversationMenu";
-import { choicesOf, configOf } from "./choices";
-import { type Session, useChangeSession } from "./sessions";
+import { ChoiceFields, useChoiceSummary } from "./composer/ChoiceFields";
+import { choicesOf, configOf } from "./composer/choices";
+import { ConversationMenu } from "./conversations/ConversationMenu";
+import { type Session, useChangeSession } from "./conversations/sessions";
 import { useShowList } from "./showList";
 
 export function ChatHeader({ session, error }: { session: Session | undefined; error: unknown }) {

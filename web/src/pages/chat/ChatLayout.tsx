@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Dialog } from "@/components/Dialog";
 import styles from "./ChatLayout.module.css";
-import { ConversationList } from "./ConversationList";
+import { ConversationList } from "./conversations/ConversationList";
 import { ShowListProvider } from "./showList";
 
 export function ChatLayout() {

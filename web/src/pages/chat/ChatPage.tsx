@@ -11,17 +11,17 @@ import { ErrorNotice } from "@/components/ErrorNotice";
 import { EmptyState, Notice } from "@/components/Notice";
 import { useTitle } from "@/components/Page";
 import { useErrorToast } from "@/components/toasts";
-import type { Attachment } from "./attachments";
 import { ChatHeader } from "./ChatHeader";
 import styles from "./ChatPage.module.css";
-import { Composer } from "./Composer";
-import { conversationOf, useConversation } from "./conversations";
-import { SourcePanel } from "./SourcePanel";
-import { sessionQuery, useChangeSession } from "./sessions";
+import type { Attachment } from "./composer/attachments";
+import { Composer } from "./composer/Composer";
+import { useComposerDraft } from "./composer/useComposerDraft";
+import { useStoredAttachments } from "./composer/useStoredAttachments";
+import { conversationOf, useConversation } from "./conversations/conversations";
+import { sessionQuery, useChangeSession } from "./conversations/sessions";
+import { SourcePanel } from "./sources/SourcePanel";
+import { useOpenedSource } from "./sources/useOpenedSource";
 import { Thread } from "./Thread";
-import { useComposerDraft } from "./useComposerDraft";
-import { useOpenedSource } from "./useOpenedSource";
-import { useStoredAttachments } from "./useStoredAttachments";
 
 export function ChatPage() {
   const { threadId } = useParams({ from: "/shell/conversations/chat/$threadId" });

@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { LinkButton } from "@/components/Button";
 import { Notice } from "@/components/Notice";
-import { useIsOffline } from "./choices";
+import { useIsOffline } from "./composer/choices";
 
 export function ModelNotice() {
   const { t } = useTranslation("chat");

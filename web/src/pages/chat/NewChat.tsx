@@ -8,17 +8,17 @@ import { Button, IconButton } from "@/components/Button";
 import { Dialog, DialogActions } from "@/components/Dialog";
 import { ErrorNotice } from "@/components/ErrorNotice";
 import { useTitle } from "@/components/Page";
-import type { Attachment } from "./attachments";
-import { ChoiceFields, useChoiceSummary } from "./ChoiceFields";
-import { Composer } from "./Composer";
-import type { Choices } from "./choices";
-import type { Question } from "./conversation";
+import type { Attachment } from "./composer/attachments";
+import { ChoiceFields, useChoiceSummary } from "./composer/ChoiceFields";
+import { Composer } from "./composer/Composer";
+import type { Choices } from "./composer/choices";
+import { useComposerDraft } from "./composer/useComposerDraft";
+import type { Question } from "./conversations/conversation";
+import { keepChoices, lastChoices, startConversation } from "./conversations/start";
 import { ModelNotice } from "./ModelNotice";
+import type { AgentType } from "./message/toolNames";
 import styles from "./NewChat.module.css";
 import { useShowList } from "./showList";
-import { keepChoices, lastChoices, startConversation } from "./start";
-import type { AgentType } from "./toolNames";
-import { useComposerDraft } from "./useComposerDraft";
 
 export function NewChat() {
   const { t } = useTranslation(["chat", "common"]);

@@ -10,7 +10,7 @@ import { Notice } from "@/components/Notice";
 import { formatNumber } from "@/i18n/format";
 import type { McpTool } from "./connectionQueries";
 import styles from "./Form.module.css";
-import { parseObject } from "./modelDraft";
+import { parseObject } from "./models/modelDraft";
 import { argumentsOf, fieldsOf, type SchemaField } from "./schemaFields";
 import { useDraft } from "./useDraft";
 

@@ -42,6 +42,6 @@ export const connectionRoutes = [
       scope: search.scope === "all" ? "all" : undefined,
       measure: search.measure === "cost" ? "cost" : undefined,
     }),
-    component: lazyRouteComponent(() => import("./ModelList"), "ModelList"),
+    component: lazyRouteComponent(() => import("./models/ModelList"), "ModelList"),
   }),
 ] as const;

@@ -22,9 +22,9 @@ import { ConfirmDialog } from "@/components/Dialog";
 import { Menu } from "@/components/Menu";
 import { notify, useErrorToast } from "@/components/toasts";
 import { formatBytes, formatNumber } from "@/i18n/format";
-import { DocumentDetails } from "./DocumentDetails";
-import { DocumentForm } from "./DocumentForm";
 import styles from "./DocumentHeader.module.css";
+import { DocumentDetails } from "./details/DocumentDetails";
+import { DocumentForm } from "./details/DocumentForm";
 import { contentPath, type DocumentAnswer } from "./queries";
 import { actionsOf, useDocumentActions } from "./useDocumentActions";
 

@@ -17,7 +17,7 @@ export function AskBox() {
   const ask = useMutation({
     mutationFn: async (text: string) => {
       // The chat is loaded when somebody asks.
-      const { lastChoices, startConversation } = await import("@/pages/chat/start");
+      const { lastChoices, startConversation } = await import("@/pages/chat/conversations/start");
       return startConversation({ text, attachments: [] }, lastChoices());
     },
     onSuccess: (threadId) => navigate({ to: "/chat/$threadId", params: { threadId } }),

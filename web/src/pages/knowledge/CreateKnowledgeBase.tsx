@@ -11,8 +11,8 @@ import { notify } from "@/components/toasts";
 import { useDraft } from "@/pages/connections/useDraft";
 import styles from "./Form.module.css";
 import { FormError } from "./FormError";
-import { PRESET_NAMES, PRESETS, type PresetName, type Splitting, splittingProblem } from "./presets";
-import { EmbeddingModelField, SplittingFields } from "./SplittingFields";
+import { PRESET_NAMES, PRESETS, type PresetName, type Splitting, splittingProblem } from "./settings/presets";
+import { EmbeddingModelField, SplittingFields } from "./settings/SplittingFields";
 import { useSaid } from "./useSaid";
 
 interface Draft extends Splitting {

@@ -21,11 +21,11 @@ export const knowledgeBaseTabs = [
     getParentRoute: () => knowledgeBaseRoute,
     path: "/",
     validateSearch: documentSearch,
-    component: lazyRouteComponent(() => import("./DocumentList"), "DocumentList"),
+    component: lazyRouteComponent(() => import("./documents/DocumentList"), "DocumentList"),
   }),
   createRoute({
     getParentRoute: () => knowledgeBaseRoute,
     path: "/settings",
-    component: lazyRouteComponent(() => import("./KnowledgeBaseSettings"), "KnowledgeBaseSettings"),
+    component: lazyRouteComponent(() => import("./settings/KnowledgeBaseSettings"), "KnowledgeBaseSettings"),
   }),
 ] as const;

@@ -8,19 +8,19 @@ import { Button } from "@/components/Button";
 import { ErrorNotice } from "@/components/ErrorNotice";
 import { EmptyState } from "@/components/Notice";
 import { Section, Skeleton } from "@/components/Page";
-import { ComparedAnswers } from "./ComparedAnswers";
-import { DroppedList } from "./DroppedList";
-import { FilterForm } from "./FilterForm";
-import { HitList } from "./HitList";
+import { WhyDialog } from "./absence/WhyDialog";
+import { WhyPanel } from "./absence/WhyPanel";
 import styles from "./KnowledgeBaseSearch.module.css";
 import { QueryForm } from "./QueryForm";
-import { QuestionDialog, type QuestionDraft } from "./QuestionDialog";
-import { ResultSummary } from "./ResultSummary";
-import { SettingsPanel } from "./SettingsPanel";
+import { QuestionDialog, type QuestionDraft } from "./questions/QuestionDialog";
+import { ComparedAnswers } from "./results/ComparedAnswers";
+import { DroppedList } from "./results/DroppedList";
+import { HitList } from "./results/HitList";
+import { ResultSummary } from "./results/ResultSummary";
 import { nonEmpty, type SearchParams } from "./searchParams";
 import { type Asked, type SearchAnswer, useKnowledgeBase, useTestSearch } from "./searchQueries";
-import { WhyDialog } from "./WhyDialog";
-import { WhyPanel } from "./WhyPanel";
+import { FilterForm } from "./settings/FilterForm";
+import { SettingsPanel } from "./settings/SettingsPanel";
 
 const route = getRouteApi("/shell/knowledge-bases/$kbId/search");
 

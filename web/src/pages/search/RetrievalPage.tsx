@@ -10,11 +10,11 @@ import { ErrorNotice } from "@/components/ErrorNotice";
 import { Notice } from "@/components/Notice";
 import { Page, Section, Skeleton, Table } from "@/components/Page";
 import { formatDateTime } from "@/i18n/format";
+import { reasonText } from "./absence/reasonText";
 import styles from "./RetrievalPage.module.css";
-import { reasonText } from "./reasonText";
-import { precise } from "./ScorePath";
-import { SettingsList } from "./SettingsList";
+import { precise } from "./results/ScorePath";
 import { readFilters, readOptions } from "./searchParams";
+import { SettingsList } from "./settings/SettingsList";
 
 type Retrieval = Schemas["RetrievalAnswer"];
 type Replay = Schemas["ReplayAnswer"];

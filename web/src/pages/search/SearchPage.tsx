@@ -3,19 +3,19 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { BookOpen, FlaskConical, TextSearch } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { LinkButton } from "@/components/Button";
+import { Disclosure } from "@/components/Disclosure";
 import { ErrorNotice } from "@/components/ErrorNotice";
 import { CheckboxField } from "@/components/Field";
 import { EmptyState } from "@/components/Notice";
 import { Page, Section, Skeleton } from "@/components/Page";
-import { Disclosure } from "./Disclosure";
-import { FilterForm } from "./FilterForm";
-import { HitList } from "./HitList";
-import { OptionsForm } from "./OptionsForm";
 import { QueryForm } from "./QueryForm";
-import { ResultSummary } from "./ResultSummary";
+import { HitList } from "./results/HitList";
+import { ResultSummary } from "./results/ResultSummary";
 import styles from "./SearchPage.module.css";
 import { nonEmpty, type WideSearchParams } from "./searchParams";
 import { useKnowledgeBaseChoice, useWideSearch } from "./searchQueries";
+import { FilterForm } from "./settings/FilterForm";
+import { OptionsForm } from "./settings/OptionsForm";
 
 const route = getRouteApi("/shell/search");
 

@@ -35,7 +35,7 @@ export const searchTabs = [
         ...(options && { options }),
       };
     },
-    component: lazyRouteComponent(() => import("./QuestionList"), "QuestionList"),
+    component: lazyRouteComponent(() => import("./questions/QuestionList"), "QuestionList"),
   }),
   createRoute({
     getParentRoute: () => knowledgeBaseRoute,
@@ -44,7 +44,7 @@ export const searchTabs = [
       ...(typeof raw.with === "string" && { with: raw.with }),
       ...(raw.show === "missed" && { show: raw.show }),
     }),
-    component: lazyRouteComponent(() => import("./EvaluationPage"), "EvaluationPage"),
+    component: lazyRouteComponent(() => import("./evaluations/EvaluationPage"), "EvaluationPage"),
   }),
 ] as const;
 

@@ -10,7 +10,7 @@ import { Button, IconButton } from "@/components/Button";
 import { ConfirmDialog } from "@/components/Dialog";
 import { Menu, type MenuEntry } from "@/components/Menu";
 import { notify, useErrorToast } from "@/components/toasts";
-import { writeDraft } from "./drafts";
+import { writeDraft } from "./editor/drafts";
 import { EXPORT_FORMS, exportAddress } from "./exports";
 import type { SkillDetail } from "./skillQueries";
 

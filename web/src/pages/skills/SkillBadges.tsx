@@ -1,7 +1,7 @@
 /** The state of a skill in short words. */
 import { useTranslation } from "react-i18next";
 import { Badge } from "@/components/Badge";
-import styles from "./SkillList.module.css";
+import styles from "./library/SkillList.module.css";
 import type { Skill } from "./skillQueries";
 
 export function SkillBadges({ skill }: { skill: Skill }) {

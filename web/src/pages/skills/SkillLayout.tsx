@@ -6,10 +6,10 @@ import { useMay } from "@/api/account";
 import { ErrorNotice } from "@/components/ErrorNotice";
 import { Page, Skeleton } from "@/components/Page";
 import { TabLink, TabList } from "@/components/Tabs";
-import { ReviewNotice } from "./ReviewNotice";
 import { SkillActions } from "./SkillActions";
 import { SkillBadges } from "./SkillBadges";
 import { skillQuery, useSkillId } from "./skillQueries";
+import { ReviewNotice } from "./versions/ReviewNotice";
 
 export function SkillLayout() {
   const { t } = useTranslation(["skills", "common"]);

@@ -14,13 +14,13 @@ const skillTabs = [
     getParentRoute: () => skillRoute,
     path: "/",
     validateSearch: readSideSearch,
-    component: lazyRouteComponent(() => import("./SkillEditor"), "SkillEditor"),
+    component: lazyRouteComponent(() => import("./editor/SkillEditor"), "SkillEditor"),
   }),
   createRoute({
     getParentRoute: () => skillRoute,
     path: "/versions",
     validateSearch: readComparedVersions,
-    component: lazyRouteComponent(() => import("./VersionList"), "VersionList"),
+    component: lazyRouteComponent(() => import("./versions/VersionList"), "VersionList"),
   }),
   createRoute({
     getParentRoute: () => skillRoute,
@@ -31,17 +31,17 @@ const skillTabs = [
     getParentRoute: () => skillRoute,
     path: "/tests",
     validateSearch: readTestSearch,
-    component: lazyRouteComponent(() => import("./TriggerTests"), "TriggerTests"),
+    component: lazyRouteComponent(() => import("./trials/TriggerTests"), "TriggerTests"),
   }),
   createRoute({
     getParentRoute: () => skillRoute,
     path: "/comparison",
-    component: lazyRouteComponent(() => import("./AnswerComparison"), "AnswerComparison"),
+    component: lazyRouteComponent(() => import("./trials/AnswerComparison"), "AnswerComparison"),
   }),
   createRoute({
     getParentRoute: () => skillRoute,
     path: "/settings",
-    component: lazyRouteComponent(() => import("./SkillSettings"), "SkillSettings"),
+    component: lazyRouteComponent(() => import("./settings/SkillSettings"), "SkillSettings"),
   }),
 ] as const;
 
@@ -50,13 +50,13 @@ export const skillRoutes = [
     getParentRoute: () => shellRoute,
     path: "/skills",
     validateSearch: readLibrarySearch,
-    component: lazyRouteComponent(() => import("./SkillList"), "SkillList"),
+    component: lazyRouteComponent(() => import("./library/SkillList"), "SkillList"),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: "/skills/new",
     validateSearch: readSideSearch,
-    component: lazyRouteComponent(() => import("./NewSkill"), "NewSkill"),
+    component: lazyRouteComponent(() => import("./library/NewSkill"), "NewSkill"),
   }),
   skillRoute.addChildren([...skillTabs]),
 ] as const;

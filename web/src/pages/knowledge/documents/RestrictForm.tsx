@@ -1,0 +1,91 @@
+/** Who reads a document, or several at once. */
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { api, call, type Schemas } from "@/api/client";
+import { Button } from "@/components/Button";
+import { DialogActions } from "@/components/Dialog";
+import { ErrorNotice } from "@/components/ErrorNotice";
+import { Notice } from "@/components/Notice";
+import { Skeleton } from "@/components/Page";
+import { notify } from "@/components/toasts";
+import styles from "../Form.module.css";
+import { FormError } from "../FormError";
+import { useRefresh } from "../knowledgeActions";
+import type { DocumentRow } from "../queries";
+import { type Subject, SubjectList, subjectBody, subjectOf } from "../settings/SubjectList";
+
+const PLACE = "/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access";
+
+interface Props {
+  kbId: string;
+  documents: readonly DocumentRow[];
+  onClose: () => void;
+}
+
+export function RestrictForm(props: Props) {
+  const [first] = props.documents;
+  const isOne = props.documents.length === 1;
+  const found = useQuery({
+    queryKey: ["documents", props.kbId, "access", first?.id],
+    queryFn: ({ signal }) =>
+      call(api.GET(PLACE, { params: { path: { kb_id: props.kbId, doc_id: first?.id ?? "" } }, signal })),
+    enabled: isOne,
+    gcTime: 0,
+  });
+  if (isOne && found.isPending) return <Skeleton />;
+  if (found.isError) return <ErrorNotice error={found.error} onRetry={() => found.refetch()} />;
+  return <ReaderForm {...props} present={found.data} />;
+}
+
+function useRestrict({ kbId, documents, onClose }: Props, version: string | undefined) {
+  const { t } = useTranslation("knowledge");
+  const refresh = useRefresh(kbId);
+  return useMutation({
+    /** `null`: everybody who reads the knowledge base. */
+    mutationFn: async (readers: readonly Subject[] | null) => {
+      for (const { id } of documents) {
+        const params = { path: { kb_id: kbId, doc_id: id } };
+        if (readers) await call(api.PUT(PLACE, { params, body: { readers: readers.map(subjectBody), version } }));
+        else await call(api.DELETE(PLACE, { params }) as Promise<{ response: Response; error?: unknown }>);
+      }
+    },
+    onSuccess: () => {
+      notify(t("restrict.saved", { count: documents.length }));
+      onClose();
+    },
+    onSettled: refresh,
+  });
+}
+
+function ReaderForm({ present, ...props }: Props & { present: Schemas["AccessAnswer"] | undefined }) {
+  const { t } = useTranslation(["knowledge", "common"]);
+  const [isOpen, setOpen] = useState(present ? !present.restricted : false);
+  const [readers, setReaders] = useState<readonly Subject[]>(present?.items.map((item) => subjectOf(item)) ?? []);
+  const restrict = useRestrict(props, present?.version);
+  return (
+    <div className={styles.form}>
+      <fieldset className={styles.choices}>
+        <legend>{t("restrict.who")}</legend>
+        {([true, false] as const).map((value) => (
+          <label key={String(value)} className={styles.choice}>
+            <input type="radio" name="readers" checked={isOpen === value} onChange={() => setOpen(value)} />
+            <span>
+              <strong>{t(value ? "restrict.everybody" : "restrict.some")}</strong>
+              <span className={styles.small}>{t(value ? "restrict.everybody_hint" : "restrict.some_hint")}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {!isOpen && <SubjectList subjects={readers} onChange={setReaders} emptyText={t("restrict.nobody")} />}
+      {!present && <Notice tone="warning">{t("restrict.many")}</Notice>}
+      {restrict.isError && <FormError error={restrict.error} />}
+      <DialogActions>
+        <Button onClick={props.onClose}>{t("common:action.cancel")}</Button>
+        <Button variant="primary" busy={restrict.isPending} onClick={() => restrict.mutate(isOpen ? null : readers)}>
+          {t("common:action.save")}
+        </Button>
+      </DialogActions>
+    </div>
+  );
+}
