@@ -15,9 +15,9 @@ import type { Choices } from "./composer/choices";
 import { useComposerDraft } from "./composer/useComposerDraft";
 import type { Question } from "./conversations/conversation";
 import { keepChoices, lastChoices, startConversation } from "./conversations/start";
-import { ModelNotice } from "./ModelNotice";
 import type { AgentType } from "./message/toolNames";
 import styles from "./NewChat.module.css";
+import { OfflineNotice } from "./OfflineNotice";
 import { useShowList } from "./showList";
 
 export function NewChat() {
@@ -44,7 +44,7 @@ export function NewChat() {
       <IconButton icon={History} label={t("list.label")} className={styles.showList} onClick={showList} />
       <div className={styles.middle}>
         <h1>{t("new.title")}</h1>
-        <ModelNotice />
+        <OfflineNotice />
         {begin.isError && <ErrorNotice error={begin.error} />}
         <Composer
           text={text}

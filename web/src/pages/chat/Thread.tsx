@@ -10,9 +10,9 @@ import { textOf } from "./composer/attachments";
 import { writeDraft } from "./composer/useComposerDraft";
 import type { Conversation, ConversationView } from "./conversations/conversation";
 import { InterruptCards } from "./interrupts/InterruptCards";
-import { ModelNotice } from "./ModelNotice";
 import { TurnView } from "./message/TurnView";
 import { type Turn, turnsOf } from "./message/turns";
+import { OfflineNotice } from "./OfflineNotice";
 import styles from "./Thread.module.css";
 
 const NONE: never[] = [];
@@ -44,7 +44,7 @@ export function Thread({ view, conversation, opened, onOpen, canAsk }: ThreadPro
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <div ref={end.frame} className={styles.frame} onScroll={end.onScroll} tabIndex={0} role="log" aria-live="off">
       <div className={styles.turns}>
-        <ModelNotice />
+        <OfflineNotice />
         {view.phase === "loading" && turns.length === 0 && <Skeleton lines={8} />}
         {view.phase === "idle" && turns.length === 0 && <p className={styles.empty}>{t("message.none")}</p>}
         {turns.map((turn, index) => {

@@ -7,13 +7,14 @@ import { useMay } from "@/api/account";
 import { ErrorNotice } from "@/components/ErrorNotice";
 import { Notice } from "@/components/Notice";
 import { Page, Skeleton, useTitle } from "@/components/Page";
+import { knowledgeBaseQuery } from "@/pages/knowledge/queries";
 import { ChunkList } from "./chunks/ChunkList";
 import { DocumentHeader } from "./DocumentHeader";
 import styles from "./DocumentPage.module.css";
 import { DocumentState } from "./details/DocumentState";
 import { OriginalView } from "./OriginalView";
 import type { Chunk } from "./passages";
-import { type DocumentAnswer, documentQuery, knowledgeBaseQuery, useChunks } from "./queries";
+import { type DocumentAnswer, documentQuery, useChunks } from "./queries";
 import type { PassageSearch } from "./searchParams";
 import { useSelection } from "./useSelection";
 

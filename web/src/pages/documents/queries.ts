@@ -27,13 +27,6 @@ export function documentQuery(kbId: string, documentId: string) {
   });
 }
 
-export function knowledgeBaseQuery(kbId: string) {
-  return queryOptions({
-    queryKey: ["knowledge-base", kbId],
-    queryFn: () => call(api.GET("/api/v1/knowledge-bases/{kb_id}", { params: { path: { kb_id: kbId } } })),
-  });
-}
-
 export function contentPath(document: DocumentAnswer): string {
   return `/api/v1/knowledge-bases/${document.knowledge_base_id}/documents/${document.id}/content`;
 }

@@ -13,7 +13,7 @@ import styles from "./Form.module.css";
 import { FormError } from "./FormError";
 import { PRESET_NAMES, PRESETS, type PresetName, type Splitting, splittingProblem } from "./settings/presets";
 import { EmbeddingModelField, SplittingFields } from "./settings/SplittingFields";
-import { useSaid } from "./useSaid";
+import { useFailureText } from "./useFailureText";
 
 interface Draft extends Splitting {
   name: string;
@@ -44,7 +44,7 @@ export function CreateKnowledgeBase({ open, onClose }: { open: boolean; onClose:
 function useCreate(forget: () => void) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const said = useSaid();
+  const said = useFailureText();
   return useMutation({
     mutationFn: ({ preset: _, embedding_model, name, ...rest }: Draft) =>
       call(

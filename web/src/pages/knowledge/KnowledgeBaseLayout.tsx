@@ -10,7 +10,7 @@ import { TabLink, TabList } from "@/components/Tabs";
 import styles from "./KnowledgeBaseLayout.module.css";
 import { BaseBadges } from "./KnowledgeBaseList";
 import { type KnowledgeBase, knowledgeBaseQuery, useIsFilling } from "./queries";
-import { useSaid } from "./useSaid";
+import { useFailureText } from "./useFailureText";
 
 const route = getRouteApi("/shell/knowledge-bases/$kbId");
 
@@ -71,7 +71,7 @@ function Tabs({ base: { id, can_write } }: { base: KnowledgeBase }) {
 
 function Notices({ base }: { base: KnowledgeBase }) {
   const { t } = useTranslation("knowledge");
-  const said = useSaid();
+  const said = useFailureText();
   const isFilling = useIsFilling(base.id, base.enabled);
   return (
     <>

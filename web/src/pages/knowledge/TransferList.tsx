@@ -8,7 +8,7 @@ import { Button } from "@/components/Button";
 import { Notice } from "@/components/Notice";
 import { useErrorToast } from "@/components/toasts";
 import { isMoving, type Transfer, transfersQuery } from "./queries";
-import { useSaid } from "./useSaid";
+import { useFailureText } from "./useFailureText";
 
 const RECENT_MS = 24 * 3600 * 1000;
 const HIDDEN_KEY = "agentex.transfers.hidden";
@@ -79,7 +79,7 @@ function Moving({ transfer: { id, kind, facts, progress } }: { transfer: Transfe
 
 function Failed({ transfer: { kind, facts, failure }, onHide }: { transfer: Transfer; onHide: () => void }) {
   const { t } = useTranslation(["knowledge", "common"]);
-  const said = useSaid();
+  const said = useFailureText();
   const { message, next } = said(failure ?? {});
   return (
     <Notice

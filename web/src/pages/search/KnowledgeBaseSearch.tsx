@@ -18,7 +18,7 @@ import { DroppedList } from "./results/DroppedList";
 import { HitList } from "./results/HitList";
 import { ResultSummary } from "./results/ResultSummary";
 import { nonEmpty, type SearchParams } from "./searchParams";
-import { type Asked, type SearchAnswer, useKnowledgeBase, useTestSearch } from "./searchQueries";
+import { type SearchAnswer, type SearchRequest, useKnowledgeBase, useTestSearch } from "./searchQueries";
 import { FilterForm } from "./settings/FilterForm";
 import { SettingsPanel } from "./settings/SettingsPanel";
 
@@ -33,7 +33,7 @@ export function KnowledgeBaseSearch() {
   const mayWrite = useMay()("kb:write");
   const canWrite = (useKnowledgeBase(kbId).data?.can_write ?? false) && mayWrite;
   const [dialog, setDialog] = useState<"why" | QuestionDraft | null>(null);
-  const asked: Asked = { q, filters, options };
+  const asked: SearchRequest = { q, filters, options };
   const found = useTestSearch(kbId, asked);
   const second = useTestSearch(kbId, { q, filters, options: compared }, compared !== undefined);
 

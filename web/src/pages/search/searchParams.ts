@@ -5,7 +5,7 @@ export type Filters = Schemas["Filters"];
 export type RetrievalOptions = Schemas["RetrievalOptions"];
 
 /** The passage that was expected: by its id, or by its document and words of it. */
-export interface Wanted {
+export interface PassageReference {
   chunk_id?: string;
   document_id?: string;
   text?: string;
@@ -17,7 +17,7 @@ export interface SearchParams {
   options?: RetrievalOptions;
   /** The second settings, where two are side by side; empty ones are the knowledge base's own. */
   compared?: RetrievalOptions;
-  why?: Wanted;
+  why?: PassageReference;
 }
 
 export interface WideSearchParams {
@@ -75,7 +75,7 @@ export function readFilters(raw: unknown): Filters | undefined {
   return Object.keys(filters).length ? filters : undefined;
 }
 
-function readWanted(raw: unknown): Wanted | undefined {
+function readWanted(raw: unknown): PassageReference | undefined {
   if (!isObject(raw)) return undefined;
   const chunk = text(raw.chunk_id);
   if (chunk) return { chunk_id: chunk };

@@ -1,7 +1,7 @@
 /** Queries of the search test. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, call, type Schemas } from "@/api/client";
-import type { Filters, RetrievalOptions, Wanted, WideSearchParams } from "./searchParams";
+import type { Filters, PassageReference, RetrievalOptions, WideSearchParams } from "./searchParams";
 
 export type SearchAnswer = Schemas["SearchAnswer"];
 export type Passage = Schemas["PassageAnswer"];
@@ -9,20 +9,20 @@ export type Reason = Schemas["ReasonAnswer"];
 export type WhyAnswer = Schemas["WhyAnswer"];
 export type Chunk = Schemas["ChunkAnswer"];
 
-export interface Asked {
+export interface SearchRequest {
   q: string | undefined;
   filters: Filters | undefined;
   options: RetrievalOptions | undefined;
 }
 
-function body({ q = "", filters, options }: Asked) {
+function body({ q = "", filters, options }: SearchRequest) {
   return { ...options, query: q, ...(filters && { filters }), explain: true };
 }
 
 // What the knowledge base holds may change at any time, and a test must show how it is now.
 const FRESH = { staleTime: 0, refetchOnWindowFocus: false, placeholderData: keepPreviousData } as const;
 
-export function useTestSearch(kbId: string, asked: Asked, enabled = true) {
+export function useTestSearch(kbId: string, asked: SearchRequest, enabled = true) {
   return useQuery({
     queryKey: ["search", kbId, asked],
     queryFn: ({ signal }) =>
@@ -53,7 +53,7 @@ export function useWideSearch({ q, kb, filters, options }: WideSearchParams) {
   });
 }
 
-export function useWhy(kbId: string, asked: Asked, wanted: Wanted) {
+export function useWhy(kbId: string, asked: SearchRequest, wanted: PassageReference) {
   return useQuery({
     queryKey: ["search", kbId, "why", asked, wanted],
     queryFn: ({ signal }) =>

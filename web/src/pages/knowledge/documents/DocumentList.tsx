@@ -16,9 +16,9 @@ import type { DocumentSearch } from "../searchParams";
 import { UploadArea } from "../uploads/UploadArea";
 import { DocumentDialogs, type OpenDialog } from "./DocumentDialogs";
 import { DocumentFilters } from "./DocumentFilters";
+import { DocumentSelectionBar } from "./DocumentSelectionBar";
 import { DocumentTable } from "./DocumentTable";
 import { ProgressSummary } from "./ProgressSummary";
-import { SelectionBar } from "./SelectionBar";
 import { useProgress } from "./useProgress";
 
 const route = getRouteApi("/shell/knowledge-bases/$kbId/");
@@ -57,7 +57,7 @@ function Documents({ kbId, mayWrite, isOwner }: { kbId: string; mayWrite: boolea
   return (
     <>
       <DocumentFilters search={search} set={set} total={total} />
-      <SelectionBar
+      <DocumentSelectionBar
         documents={items.filter(({ id }) => selected.has(id))}
         total={total}
         status={search.status}

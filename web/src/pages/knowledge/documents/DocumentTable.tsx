@@ -10,7 +10,7 @@ import type { BulkAction } from "../knowledgeActions";
 import type { DocumentRow } from "../queries";
 import type { DocumentSearch, Sort } from "../searchParams";
 import type { OpenDialog } from "./DocumentDialogs";
-import { DocumentState } from "./DocumentState";
+import { DocumentRowState } from "./DocumentRowState";
 import styles from "./Documents.module.css";
 import { useDocumentEntries } from "./documentEntries";
 
@@ -152,7 +152,7 @@ function DocumentLine({
         )}
       </td>
       <td className={styles.state}>
-        <DocumentState document={document} />
+        <DocumentRowState document={document} />
       </td>
       <td className={styles.number}>
         {document.searchable ? formatNumber(chunk_count) : "–"}

@@ -14,7 +14,7 @@ import { formatDateTime, formatDuration, formatPercent } from "@/i18n/format";
 import form from "../Form.module.css";
 import { useRefresh } from "../knowledgeActions";
 import type { Reindex } from "../queries";
-import { useSaid } from "../useSaid";
+import { useFailureText } from "../useFailureText";
 import { splittingOf } from "./presets";
 import { RecallTable } from "./RecallTable";
 import styles from "./Settings.module.css";
@@ -71,7 +71,7 @@ function Previous({ reindex: { previous } }: { reindex: Reindex }) {
 
 function UnderWay({ kbId, reindex }: { kbId: string; reindex: Reindex }) {
   const { t } = useTranslation("knowledge");
-  const said = useSaid();
+  const said = useFailureText();
   const text = useSettingsText();
   const { state, percent, eta_seconds, documents, target, waiting, failed_documents, recall_missing } = reindex;
   if (state === "none") return null;

@@ -4,7 +4,7 @@ import { type RefObject, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
 import { filesOfDrop, filesOfPicker, type Gathered } from "./droppedFiles";
-import type { OnConflict } from "./sendShipment";
+import type { OnConflict } from "./sendBatch";
 import styles from "./UploadArea.module.css";
 import { UploadPanel } from "./UploadPanel";
 import { type Refusal, uploadQueue } from "./uploadQueue";

@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import { ProgressBar } from "@/components/Badge";
 import { Button } from "@/components/Button";
 import { formatBytes, formatDuration, formatNumber } from "@/i18n/format";
-import { useSaid } from "../useSaid";
+import { useFailureText } from "../useFailureText";
 import styles from "./UploadArea.module.css";
 import type { Refusal, UploadQueue, UploadState } from "./uploadQueue";
 
@@ -96,7 +96,7 @@ const SHOWN = 100;
 
 function Refusals({ refusals }: { refusals: readonly Refusal[] }) {
   const { t } = useTranslation("knowledge");
-  const said = useSaid();
+  const said = useFailureText();
   const [shown, setShown] = useState(SHOWN);
   const reason = ({ error, cause }: Refusal) => (cause ? t(`upload.cause.${cause}`) : error ? said(error).message : "");
   return (

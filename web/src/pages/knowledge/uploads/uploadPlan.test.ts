@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { documentName, isHidden, type PickedFile, planShipments } from "./uploadPlan";
+import { documentName, isHidden, type PickedFile, planBatches } from "./uploadPlan";
 
 function picked(path: string, size: number): PickedFile {
   return { path, file: { size, name: path } as File };
@@ -26,10 +26,10 @@ describe("isHidden", () => {
   it("lets others pass", () => expect(isHidden("site/a.b/c.md")).toBe(false));
 });
 
-describe("planShipments", () => {
+describe("planBatches", () => {
   it("puts small files together and large ones alone", () => {
     const files = [...Array(100)].map((_, index) => picked(`${index}.md`, 100));
-    const plan = planShipments([...files, picked("big.pdf", 1e6), picked("x.ZIP", 10)], 4);
+    const plan = planBatches([...files, picked("big.pdf", 1e6), picked("x.ZIP", 10)], 4);
     expect(plan.map(({ kind, files: { length } }) => `${kind} ${length}`)).toEqual([
       "files 25",
       "files 25",
@@ -40,7 +40,7 @@ describe("planShipments", () => {
     ]);
   });
   it("bounds the bytes of a group", () => {
-    const plan = planShipments(
+    const plan = planBatches(
       [...Array(40)].map((_, index) => picked(`${index}`, 60_000)),
       1,
     );

@@ -6,7 +6,7 @@ export interface PickedFile {
   path: string;
 }
 
-export type Shipment =
+export type UploadBatch =
   | { kind: "files"; files: readonly PickedFile[]; bytes: number }
   | { kind: "archive"; files: readonly [PickedFile]; bytes: number };
 
@@ -41,20 +41,20 @@ function isArchive({ path }: PickedFile): boolean {
 }
 
 /** Small files go together, large ones and archives alone; in order. */
-export function planShipments(picked: readonly PickedFile[], senders: number): Shipment[] {
+export function planBatches(picked: readonly PickedFile[], senders: number): UploadBatch[] {
   const most = Math.min(MOST_FILES, Math.max(1, Math.floor(picked.length / senders)));
-  const shipments: Shipment[] = [];
+  const batches: UploadBatch[] = [];
   let group: PickedFile[] = [];
   let bytes = 0;
   const close = () => {
-    if (group.length) shipments.push({ kind: "files", files: group, bytes });
+    if (group.length) batches.push({ kind: "files", files: group, bytes });
     group = [];
     bytes = 0;
   };
   for (const item of picked) {
     const { size } = item.file;
-    if (isArchive(item)) shipments.push({ kind: "archive", files: [item], bytes: size });
-    else if (size > SMALL_BYTES) shipments.push({ kind: "files", files: [item], bytes: size });
+    if (isArchive(item)) batches.push({ kind: "archive", files: [item], bytes: size });
+    else if (size > SMALL_BYTES) batches.push({ kind: "files", files: [item], bytes: size });
     else {
       if (group.length === most || bytes + size > MOST_BYTES) close();
       group.push(item);
@@ -62,5 +62,5 @@ export function planShipments(picked: readonly PickedFile[], senders: number): S
     }
   }
   close();
-  return shipments;
+  return batches;
 }

@@ -1,7 +1,7 @@
 /** The uploads to one knowledge base: they go on while the person looks at other pages. */
 import { ApiError } from "@/api/errors";
-import { type OnConflict, type Outcome, sendShipment } from "./sendShipment";
-import { type PickedFile, planShipments, type Shipment } from "./uploadPlan";
+import { type OnConflict, type Outcome, sendBatch } from "./sendBatch";
+import { type PickedFile, planBatches, type UploadBatch } from "./uploadPlan";
 
 export interface Refusal {
   name: string;
@@ -52,8 +52,8 @@ const EMPTY: UploadState = {
 
 export class UploadQueue {
   private state = EMPTY;
-  private readonly waiting: Shipment[] = [];
-  private readonly underWay = new Map<Shipment, number>();
+  private readonly waiting: UploadBatch[] = [];
+  private readonly underWay = new Map<UploadBatch, number>();
   private readonly listeners = new Set<() => void>();
   private settledBytes = 0;
   private aborter = new AbortController();
@@ -72,7 +72,7 @@ export class UploadQueue {
   add(picked: readonly PickedFile[], onConflict: OnConflict, refusals: readonly Refusal[] = []): void {
     if (!this.state.isRunning) this.clear();
     this.onConflict = onConflict;
-    this.waiting.push(...planShipments(picked, SENDERS));
+    this.waiting.push(...planBatches(picked, SENDERS));
     this.change({
       files: this.state.files + picked.length,
       bytes: this.state.bytes + picked.reduce((sum, { file }) => sum + file.size, 0),
@@ -115,45 +115,45 @@ export class UploadQueue {
 
   private go(): void {
     while (this.underWay.size < SENDERS && !this.state.isPaused) {
-      const shipment = this.waiting.shift();
-      if (!shipment) break;
-      void this.send(shipment);
+      const batch = this.waiting.shift();
+      if (!batch) break;
+      void this.send(batch);
     }
   }
 
-  private async send(shipment: Shipment): Promise<void> {
-    this.underWay.set(shipment, 0);
+  private async send(batch: UploadBatch): Promise<void> {
+    this.underWay.set(batch, 0);
     this.measure();
-    const outcomes = await this.attempt(shipment);
-    this.underWay.delete(shipment);
-    this.settledBytes += shipment.bytes;
-    if (!this.aborter.signal.aborted) this.count(shipment, outcomes);
+    const outcomes = await this.attempt(batch);
+    this.underWay.delete(batch);
+    this.settledBytes += batch.bytes;
+    if (!this.aborter.signal.aborted) this.count(batch, outcomes);
     this.measure();
     this.go();
     this.settle();
   }
 
-  private async attempt(shipment: Shipment): Promise<Outcome[] | Refusal> {
+  private async attempt(batch: UploadBatch): Promise<Outcome[] | Refusal> {
     const { signal } = this.aborter;
     for (let tried = 1; ; tried++) {
       try {
         const onSent = (bytes: number) => {
-          this.underWay.set(shipment, Math.min(bytes, shipment.bytes));
+          this.underWay.set(batch, Math.min(bytes, batch.bytes));
           this.measure();
         };
-        return await sendShipment(this.kbId, shipment, this.onConflict, onSent, signal);
+        return await sendBatch(this.kbId, batch, this.onConflict, onSent, signal);
       } catch (cause) {
         const error = cause instanceof ApiError ? cause : null;
         const passes = error !== null && (error.code === 0 || PASSING.has(error.status));
-        if (!passes || tried === TRIES || signal.aborted) return refusalOf(shipment, error);
+        if (!passes || tried === TRIES || signal.aborted) return refusalOf(batch, error);
         await rest((error.retryAfterSeconds ?? 2 ** tried) * 1000, signal);
       }
     }
   }
 
-  private count(shipment: Shipment, outcomes: Outcome[] | Refusal): void {
+  private count(batch: UploadBatch, outcomes: Outcome[] | Refusal): void {
     const { state } = this;
-    const finished = state.finished + shipment.files.length;
+    const finished = state.finished + batch.files.length;
     if (!Array.isArray(outcomes)) {
       this.change({ finished, refusals: [...state.refusals, outcomes] });
       return;
@@ -193,14 +193,14 @@ export class UploadQueue {
   }
 }
 
-function refusalOf(shipment: Shipment, error: ApiError | null): Refusal {
-  const name = shipment.files[0]?.path ?? "";
-  const more = shipment.files.length - 1;
+function refusalOf(batch: UploadBatch, error: ApiError | null): Refusal {
+  const name = batch.files[0]?.path ?? "";
+  const more = batch.files.length - 1;
   return {
     name: more ? `${name} (+${more})` : name,
     error: error?.code ? { code: error.code, message: error.message } : undefined,
     cause: error?.code ? undefined : "unreachable",
-    again: shipment.files,
+    again: batch.files,
   };
 }
 

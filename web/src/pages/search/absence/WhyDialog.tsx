@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
 import { Dialog, DialogActions } from "@/components/Dialog";
-import type { Wanted } from "../searchParams";
+import type { PassageReference } from "../searchParams";
 import { type ChosenDocument, DocumentChoice } from "./DocumentChoice";
 import { PassageChoice } from "./PassageChoice";
 
@@ -16,7 +16,7 @@ export function WhyDialog({
   kbId: string;
   open: boolean;
   onClose: () => void;
-  onChoose: (wanted: Wanted) => void;
+  onChoose: (wanted: PassageReference) => void;
 }) {
   const { t } = useTranslation(["search", "common"]);
   const [document, setDocument] = useState<ChosenDocument | null>(null);

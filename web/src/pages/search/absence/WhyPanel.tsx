@@ -11,8 +11,8 @@ import { formatNumber } from "@/i18n/format";
 import { HeadingPath } from "../results/HitCard";
 import { PassageText } from "../results/PassageText";
 import { precise } from "../results/ScorePath";
-import type { Wanted } from "../searchParams";
-import { type Asked, useWhy, type WhyAnswer } from "../searchQueries";
+import type { PassageReference } from "../searchParams";
+import { type SearchRequest, useWhy, type WhyAnswer } from "../searchQueries";
 import { reasonText } from "./reasonText";
 import styles from "./WhyPanel.module.css";
 import { isKnownReason, type StepName, type StepState, whySteps } from "./whySteps";
@@ -27,8 +27,8 @@ export function WhyPanel({
   onSave,
 }: {
   kbId: string;
-  asked: Asked;
-  wanted: Wanted;
+  asked: SearchRequest;
+  wanted: PassageReference;
   onClose: () => void;
   /** Save the query as a question that expects this passage. */
   onSave?: ((passage: { document: string; text: string }) => void) | undefined;

@@ -18,8 +18,8 @@ import { EvaluationSection } from "../evaluations/EvaluationSection";
 import { type Question, useQuestions } from "../evaluations/evaluationQueries";
 import styles from "../KnowledgeBaseSearch.module.css";
 import { useKnowledgeBase } from "../searchQueries";
-import { ImportDialog } from "./ImportDialog";
 import { QuestionDialog, type QuestionDraft } from "./QuestionDialog";
+import { QuestionImportDialog } from "./QuestionImportDialog";
 import { QuestionTable } from "./QuestionTable";
 
 const route = getRouteApi("/shell/knowledge-bases/$kbId/questions");
@@ -106,7 +106,7 @@ export function QuestionList() {
         )}
       </Section>
       {draft && <QuestionDialog kbId={kbId} draft={draft} onClose={() => setDraft(null)} />}
-      {imports && <ImportDialog kbId={kbId} onClose={() => setImports(false)} />}
+      {imports && <QuestionImportDialog kbId={kbId} onClose={() => setImports(false)} />}
       <DeleteDialog kbId={kbId} question={leaving} onClose={() => setLeaving(null)} />
     </>
   );

@@ -4,14 +4,14 @@ import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
 import { ErrorNotice } from "@/components/ErrorNotice";
 import styles from "./ProblemList.module.css";
-import { type Diagnostic, type Fix, type Judged, messageOf, titleOf } from "./source/diagnostics";
+import { type CheckedText, type Diagnostic, type Fix, messageOf, titleOf } from "./source/diagnostics";
 
 const ICONS = { error: CircleAlert, warning: TriangleAlert, info: Info } as const;
 
 const RANK = { error: 0, warning: 1, info: 2 } as const;
 
 interface Props {
-  judged: Judged | null;
+  checkedText: CheckedText | null;
   error: unknown;
   /** Whether the verdict is about the text as it stands now. */
   isFresh: boolean;
@@ -20,17 +20,19 @@ interface Props {
   onReveal: (line: number, column: number) => void;
 }
 
-export function ProblemList({ judged, error, isFresh, readOnly, onFix, onReveal }: Props) {
+export function ProblemList({ checkedText, error, isFresh, readOnly, onFix, onReveal }: Props) {
   const { t } = useTranslation(["skills", "common"]);
   // Errors first; otherwise in the order of the file.
-  const found = (judged?.report.diagnostics ?? []).toSorted((one, other) => RANK[one.severity] - RANK[other.severity]);
+  const found = (checkedText?.report.diagnostics ?? []).toSorted(
+    (one, other) => RANK[one.severity] - RANK[other.severity],
+  );
   const fixes = found.flatMap((diagnostic) => diagnostic.fix ?? []);
   return (
     <section className={styles.panel} aria-label={t("problems.title")}>
       <header className={styles.header}>
         <h2>{t("problems.title")}</h2>
         <p className={styles.counts} role="status">
-          {judged ? <Counts found={found} /> : t("problems.checking")}
+          {checkedText ? <Counts found={found} /> : t("problems.checking")}
         </p>
         {!readOnly && fixes.length > 1 && (
           <Button size="s" icon={Wrench} disabled={!isFresh} onClick={() => onFix(fixes)}>
@@ -73,7 +75,7 @@ function Problem({
   readOnly,
   onFix,
   onReveal,
-}: { diagnostic: Diagnostic } & Omit<Props, "judged" | "error">) {
+}: { diagnostic: Diagnostic } & Omit<Props, "checkedText" | "error">) {
   const { t } = useTranslation(["skills", "common"]);
   const { code, severity, line, column, fix } = diagnostic;
   const Icon = ICONS[severity];

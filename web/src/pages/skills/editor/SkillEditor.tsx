@@ -16,7 +16,7 @@ import { notify } from "@/components/toasts";
 import { formatRelative } from "@/i18n/format";
 import { keepChanged, loaded, type SkillDetail, skillQuery, useSkillId } from "../skillQueries";
 import { ConflictDialog } from "./ConflictDialog";
-import { type Draft, readDraft, useKeptDraft, writeDraft } from "./drafts";
+import { type Draft, readDraft, usePersistentDraft, writeDraft } from "./drafts";
 import styles from "./SkillEditor.module.css";
 import { Workbench } from "./Workbench";
 
@@ -48,7 +48,7 @@ function Editor({ skill }: { skill: SkillDetail }) {
   const [note, setNote] = useState("");
   const [conflict, setConflict] = useState(false);
   const isDirty = text !== base.content;
-  useKeptDraft(skill.id, isDirty ? text : null, base.version);
+  usePersistentDraft(skill.id, isDirty ? text : null, base.version);
 
   // Somebody else saved while nothing was written here: their text is shown.
   if (!isDirty && skill.version > base.version) {

@@ -42,15 +42,15 @@ export function Workbench({ text, onText, onSave, skillId, readOnly, side, sideL
     },
     [onText],
   );
-  const { judged, error } = useSkillReport(text, skillId);
+  const { checkedText, error } = useSkillReport(text, skillId);
   const edits = useFormEdits(
     useCallback(() => latest.current, []),
     takeText,
     skillId,
   );
-  const isFresh = judged?.text === text;
+  const isFresh = checkedText?.text === text;
   const fix = (fixes: readonly Fix[]) => {
-    if (judged?.text === latest.current) takeText(withFixes(judged.text, fixes));
+    if (checkedText?.text === latest.current) takeText(withFixes(checkedText.text, fixes));
   };
   async function save() {
     // A field gives its value when it is left.
@@ -72,7 +72,7 @@ export function Workbench({ text, onText, onSave, skillId, readOnly, side, sideL
             value={text}
             onChange={takeText}
             onFix={(one) => fix([one])}
-            judged={judged}
+            checkedText={checkedText}
             readOnly={readOnly}
           />
         </Suspense>
@@ -82,12 +82,12 @@ export function Workbench({ text, onText, onSave, skillId, readOnly, side, sideL
           {sideLinks}
         </nav>
         <div className={styles.sideBody} data-form>
-          {judged ? (
+          {checkedText ? (
             <Suspense fallback={<Skeleton lines={6} />}>
               {side === "preview" ? (
-                <SkillPreview report={judged.report} />
+                <SkillPreview report={checkedText.report} />
               ) : (
-                <SkillForm parsed={judged.report.parsed} edits={edits} readOnly={readOnly} />
+                <SkillForm parsed={checkedText.report.parsed} edits={edits} readOnly={readOnly} />
               )}
             </Suspense>
           ) : (
@@ -97,7 +97,7 @@ export function Workbench({ text, onText, onSave, skillId, readOnly, side, sideL
       </div>
       <div className={styles.problems}>
         <ProblemList
-          judged={judged}
+          checkedText={checkedText}
           error={error}
           isFresh={isFresh}
           readOnly={readOnly}

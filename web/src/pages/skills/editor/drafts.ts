@@ -36,7 +36,7 @@ export function writeDraft(name: string, draft: Draft | null): void {
 }
 
 /** Keep the text while it differs from what is saved, null where it doesn't. */
-export function useKeptDraft(name: string, text: string | null, version: number): void {
+export function usePersistentDraft(name: string, text: string | null, version: number): void {
   useEffect(() => {
     const keep = () => writeDraft(name, text === null ? null : { text, version, at: new Date().toISOString() });
     const timer = setTimeout(keep, PAUSE_MS);

@@ -2,7 +2,7 @@
 import { keepPreviousData, type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { api, call, type Schemas } from "@/api/client";
-import type { Judged } from "./source/diagnostics";
+import type { CheckedText } from "./source/diagnostics";
 
 const PAUSE_MS = 350;
 
@@ -11,15 +11,18 @@ function reportKey(text: string, skillId: string | null) {
 }
 
 /** The newest verdict; that of an earlier text until there is one of this text. */
-export function useSkillReport(text: string, skillId: string | null): { judged: Judged | null; error: unknown } {
+export function useSkillReport(
+  text: string,
+  skillId: string | null,
+): { checkedText: CheckedText | null; error: unknown } {
   const queries = useQueryClient();
   const paused = useSettled(text);
-  // What the server wrote it has judged already.
+  // What the server wrote it has checkedText already.
   const settled = queries.getQueryData(reportKey(text, skillId)) ? text : paused;
   const { data, error } = useQuery({
     queryKey: reportKey(settled, skillId),
     // A newer text ends the request of the one before it.
-    queryFn: async ({ signal }): Promise<Judged> => {
+    queryFn: async ({ signal }): Promise<CheckedText> => {
       const body = { content: settled, ...(skillId && { skill_id: skillId }) };
       return { text: settled, report: await call(api.POST("/api/v1/skills/validate", { body, signal })) };
     },
@@ -27,7 +30,7 @@ export function useSkillReport(text: string, skillId: string | null): { judged: 
     staleTime: 60_000,
     gcTime: 60_000,
   });
-  return { judged: data ?? null, error };
+  return { checkedText: data ?? null, error };
 }
 
 /** Take a verdict that came with a text that the server wrote. */
@@ -37,7 +40,7 @@ export function keepReport(
   skillId: string | null,
   report: Schemas["ReportAnswer"],
 ) {
-  queries.setQueryData<Judged>(reportKey(text, skillId), { text, report });
+  queries.setQueryData<CheckedText>(reportKey(text, skillId), { text, report });
 }
 
 function useSettled(text: string): string {

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
 import { Badge, type Tone } from "@/components/Badge";
 import { messageOf } from "../editor/source/diagnostics";
-import styles from "./ImportDialog.module.css";
+import styles from "./SkillImportDialog.module.css";
 
 type Item = Schemas["ImportItem"];
 

@@ -10,7 +10,7 @@ import { ErrorNotice } from "@/components/ErrorNotice";
 import { Page } from "@/components/Page";
 import { notify } from "@/components/toasts";
 import { LANGUAGES } from "@/i18n";
-import { readDraft, useKeptDraft, writeDraft } from "../editor/drafts";
+import { readDraft, usePersistentDraft, writeDraft } from "../editor/drafts";
 import { Workbench } from "../editor/Workbench";
 import { keepChanged, loaded } from "../skillQueries";
 import styles from "./NewSkill.module.css";
@@ -22,7 +22,7 @@ const DRAFT = "new";
 export function NewSkill() {
   const { t } = useTranslation(["skills", "common"]);
   const [text, setText] = useState<string | null>(() => readDraft(DRAFT)?.text ?? null);
-  useKeptDraft(DRAFT, text, 0);
+  usePersistentDraft(DRAFT, text, 0);
   return (
     <Page wide={text !== null} title={t("new.title")} lead={t(text === null ? "new.lead" : "new.lead_editor")}>
       {text === null ? <TemplateChoice onChoose={setText} /> : <FirstVersion text={text} onText={setText} />}

@@ -10,11 +10,11 @@ import { ErrorNotice } from "@/components/ErrorNotice";
 import { EmptyState } from "@/components/Notice";
 import { Page, Skeleton } from "@/components/Page";
 import { libraryQuery, PAGE_SIZE } from "../skillQueries";
-import { ImportDialog } from "./ImportDialog";
-import { SelectionBar } from "./SelectionBar";
 import { SkillCard } from "./SkillCard";
 import { SkillFilters } from "./SkillFilters";
+import { SkillImportDialog } from "./SkillImportDialog";
 import styles from "./SkillList.module.css";
+import { SkillSelectionBar } from "./SkillSelectionBar";
 
 const route = getRouteApi("/shell/skills");
 
@@ -49,11 +49,11 @@ export function SkillList() {
         }
       >
         <SkillFilters />
-        {selected.size > 0 && <SelectionBar ids={[...selected]} onClear={() => setSelected(new Set())} />}
+        {selected.size > 0 && <SkillSelectionBar ids={[...selected]} onClear={() => setSelected(new Set())} />}
         <SkillCards selected={selected} onToggle={toggle} mayWrite={mayWrite} />
         {isOver && <p className={styles.dropHint}>{t("import.drop_here")}</p>}
       </Page>
-      {files && <ImportDialog initial={files} onClose={() => setFiles(null)} />}
+      {files && <SkillImportDialog initial={files} onClose={() => setFiles(null)} />}
     </div>
   );
 }

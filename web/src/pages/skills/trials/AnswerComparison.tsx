@@ -9,7 +9,7 @@ import { ErrorNotice } from "@/components/ErrorNotice";
 import { SelectField, TextAreaField } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { SkillMarkdown } from "../editor/SkillMarkdown";
-import { linesOf, useKeptForm } from "../editor/useKeptForm";
+import { linesOf, usePersistentForm } from "../editor/usePersistentForm";
 import { skillQuery, useSkillId, versionsQuery } from "../skillQueries";
 import { ModelSelect } from "./ModelSelect";
 import { RunsSelect, WorkProgress } from "./TriggerTests";
@@ -29,7 +29,7 @@ export function AnswerComparison() {
   const work = useWork<Report>();
   const { data: loaded } = useQuery(skillQuery(id));
   const { data: versions } = useQuery(versionsQuery(id));
-  const [form, setForm] = useKeptForm(`comparison.${id}`, {
+  const [form, setForm] = usePersistentForm(`comparison.${id}`, {
     queries: "",
     runs: "1",
     against: "",

@@ -11,7 +11,7 @@ import { ErrorNotice } from "@/components/ErrorNotice";
 import { SelectField, TextAreaField } from "@/components/Field";
 import { Section, Table } from "@/components/Page";
 import { formatDateTime } from "@/i18n/format";
-import { linesOf, useKeptForm } from "../editor/useKeptForm";
+import { linesOf, usePersistentForm } from "../editor/usePersistentForm";
 import { useSkillId } from "../skillQueries";
 import { ModelSelect } from "./ModelSelect";
 import { Rate, TriggerReport } from "./TriggerReport";
@@ -104,7 +104,7 @@ export function TriggerTests() {
 function TestForm({ work, onStart }: { work: Work<Report>; onStart: (body: object) => void }) {
   const { t } = useTranslation(["skills", "common"]);
   const may = useMay();
-  const [form, setForm] = useKeptForm(`tests.${useSkillId()}`, {
+  const [form, setForm] = usePersistentForm(`tests.${useSkillId()}`, {
     yes: "",
     no: "",
     by: "auto",

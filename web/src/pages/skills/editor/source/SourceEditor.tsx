@@ -16,7 +16,7 @@ import {
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { bytePositions, lineBreakOf } from "./bytePositions";
-import { type Judged, messageOf, placeOf, titleOf } from "./diagnostics";
+import { type CheckedText, messageOf, placeOf, titleOf } from "./diagnostics";
 import { skillMarkdown } from "./markdown";
 import { minimalChange } from "./minimalChange";
 import { usePhrases } from "./phrases";
@@ -32,8 +32,8 @@ export interface SourceEditorHandle {
 interface Props {
   value: string;
   onChange: (value: string) => void;
-  onFix: (fix: NonNullable<Judged["report"]["diagnostics"][number]["fix"]>) => void;
-  judged: Judged | null;
+  onFix: (fix: NonNullable<CheckedText["report"]["diagnostics"][number]["fix"]>) => void;
+  checkedText: CheckedText | null;
   readOnly: boolean;
   ref?: Ref<SourceEditorHandle>;
 }
@@ -43,7 +43,7 @@ function textOf(state: EditorState): string {
   return state.sliceDoc();
 }
 
-export function SourceEditor({ value, onChange, onFix, judged, readOnly, ref }: Props) {
+export function SourceEditor({ value, onChange, onFix, checkedText, readOnly, ref }: Props) {
   const { t } = useTranslation(["skills", "common"]);
   const phrases = usePhrases();
   const host = useRef<HTMLDivElement>(null);
@@ -101,10 +101,10 @@ export function SourceEditor({ value, onChange, onFix, judged, readOnly, ref }: 
 
   useEffect(() => {
     const editor = view.current;
-    // What was said of another text is shown once the text that stands here was judged.
-    if (!editor || !judged || judged.text !== textOf(editor.state)) return;
+    // What was said of another text is shown once the text that stands here was checkedText.
+    if (!editor || !checkedText || checkedText.text !== textOf(editor.state)) return;
     const { doc } = editor.state;
-    const found = judged.report.diagnostics.map((diagnostic) => {
+    const found = checkedText.report.diagnostics.map((diagnostic) => {
       const { fix } = diagnostic;
       return {
         ...placeOf(doc, diagnostic),
@@ -115,7 +115,7 @@ export function SourceEditor({ value, onChange, onFix, judged, readOnly, ref }: 
       };
     });
     editor.dispatch(setDiagnostics(editor.state, found));
-  }, [judged, readOnly]);
+  }, [checkedText, readOnly]);
 
   useImperativeHandle(ref, () => ({
     reveal(line, column) {

@@ -9,7 +9,7 @@ export type Fix = Schemas["Fix"];
 type Edit = Fix["edits"][number];
 
 /** A report, and the text that it is about. */
-export interface Judged {
+export interface CheckedText {
   text: string;
   report: Schemas["ReportAnswer"];
 }

@@ -2,7 +2,7 @@
 import type { Schemas } from "@/api/client";
 import { ApiError, unreachable } from "@/api/errors";
 import { accessToken } from "@/api/session";
-import { documentName, type Shipment } from "./uploadPlan";
+import { documentName, type UploadBatch } from "./uploadPlan";
 
 export type OnConflict = Schemas["OnConflict"];
 
@@ -13,16 +13,16 @@ export interface Outcome {
   error?: { code: number; message: string; message_zh?: string };
 }
 
-export async function sendShipment(
+export async function sendBatch(
   kbId: string,
-  shipment: Shipment,
+  batch: UploadBatch,
   onConflict: OnConflict,
   onSent: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<Outcome[]> {
-  const isArchive = shipment.kind === "archive";
+  const isArchive = batch.kind === "archive";
   const form = new FormData();
-  for (const { file, path } of shipment.files) form.append("file", file, documentName(path));
+  for (const { file, path } of batch.files) form.append("file", file, documentName(path));
   const place = `/api/v1/knowledge-bases/${encodeURIComponent(kbId)}/documents/${isArchive ? "archive" : "batch"}`;
   const data = await post(`${place}?on_conflict=${onConflict}`, form, onSent, signal);
   if (isArchive)

@@ -9,7 +9,7 @@ import { useErrorToast } from "@/components/toasts";
 import { PROFILES, type Profile } from "../exports";
 import styles from "./SkillList.module.css";
 
-export function SelectionBar({ ids, onClear }: { ids: string[]; onClear: () => void }) {
+export function SkillSelectionBar({ ids, onClear }: { ids: string[]; onClear: () => void }) {
   const { t } = useTranslation(["skills", "common"]);
   const showError = useErrorToast();
   const [busy, setBusy] = useState(false);

@@ -21,7 +21,7 @@ interface Props {
   onClear: () => void;
 }
 
-export function SelectionBar(props: Props) {
+export function DocumentSelectionBar(props: Props) {
   const { documents, mayWrite, status, total } = props;
   if (!mayWrite) return null;
   if (documents.length) return <Selected {...props} />;

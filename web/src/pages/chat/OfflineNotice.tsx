@@ -5,7 +5,7 @@ import { LinkButton } from "@/components/Button";
 import { Notice } from "@/components/Notice";
 import { useIsOffline } from "./composer/choices";
 
-export function ModelNotice() {
+export function OfflineNotice() {
   const { t } = useTranslation("chat");
   const may = useMay();
   const isOffline = useIsOffline();

@@ -10,7 +10,7 @@ import { CheckboxField, TextField } from "@/components/Field";
 import { Notice } from "@/components/Notice";
 import { notify } from "@/components/toasts";
 
-export function ImportDialog({ kbId, onClose }: { kbId: string; onClose: () => void }) {
+export function QuestionImportDialog({ kbId, onClose }: { kbId: string; onClose: () => void }) {
   const { t } = useTranslation(["search", "common"]);
   const id = useId();
   const queries = useQueryClient();

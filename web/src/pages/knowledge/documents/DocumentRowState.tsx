@@ -4,7 +4,7 @@ import { Badge, ProgressBar, type Tone } from "@/components/Badge";
 import { formatDuration, formatPercent } from "@/i18n/format";
 import type { DocumentRow } from "../queries";
 import { STATUSES, type Status } from "../searchParams";
-import { useSaid } from "../useSaid";
+import { useFailureText } from "../useFailureText";
 import styles from "./Documents.module.css";
 
 const TONES: Record<Status, Tone> = {
@@ -28,9 +28,9 @@ const WARNINGS = [
 ] as const;
 const STAGES = ["queued", "parsing", "splitting", "embedding", "done"] as const;
 
-export function DocumentState({ document }: { document: DocumentRow }) {
+export function DocumentRowState({ document }: { document: DocumentRow }) {
   const { t } = useTranslation(["knowledge", "documents"]);
-  const said = useSaid();
+  const said = useFailureText();
   const status = STATUSES.find((name) => name === document.status) ?? "pending";
   const words = document.failure ?? (status === "completed" ? null : document.waiting);
   const { message, next } = said(words ?? {});

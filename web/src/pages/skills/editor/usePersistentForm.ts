@@ -1,7 +1,7 @@
 /** What was typed into a form of one skill, kept for the next visit. */
 import { useEffect, useState } from "react";
 
-export function useKeptForm<T extends object>(name: string, initial: T): [T, (changes: Partial<T>) => void] {
+export function usePersistentForm<T extends object>(name: string, initial: T): [T, (changes: Partial<T>) => void] {
   const key = `agentex.skill-form.${name}`;
   const [form, setForm] = useState<T>(() => ({ ...initial, ...read(key) }));
   useEffect(() => {

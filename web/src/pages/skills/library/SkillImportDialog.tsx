@@ -10,8 +10,8 @@ import { Dialog, DialogActions } from "@/components/Dialog";
 import { ErrorNotice } from "@/components/ErrorNotice";
 import { SelectField } from "@/components/Field";
 import { Skeleton } from "@/components/Page";
-import styles from "./ImportDialog.module.css";
 import { type ImportAnswer, ImportReport } from "./ImportReport";
+import styles from "./SkillImportDialog.module.css";
 
 const POLICIES = ["new", "new_version", "skip"] as const;
 type Policy = (typeof POLICIES)[number];
@@ -31,7 +31,7 @@ async function send(files: readonly File[], policy: Policy, dryRun: boolean): Pr
   return (body as { data: ImportAnswer }).data;
 }
 
-export function ImportDialog({ initial, onClose }: { initial: File[]; onClose: () => void }) {
+export function SkillImportDialog({ initial, onClose }: { initial: File[]; onClose: () => void }) {
   const { t } = useTranslation(["skills", "common"]);
   const queries = useQueryClient();
   const [files, setFiles] = useState(initial);

@@ -8,7 +8,7 @@ interface Words {
   next_action_zh?: string;
 }
 
-export function useSaid(): (words: Words) => { message: string; next: string } {
+export function useFailureText(): (words: Words) => { message: string; next: string } {
   const { i18n } = useTranslation();
   const isChinese = i18n.language === "zh";
   return ({ message = "", message_zh, next_action = "", next_action_zh }) => ({
