@@ -21,8 +21,10 @@ const queries = new QueryClient({
 });
 
 subscribe(() => {
-  if (!isSignedIn()) queries.clear();
-  void router.invalidate();
+  const { pathname, search, hash } = window.location;
+  if (isSignedIn() || pathname === "/sign-in") void router.invalidate();
+  // A new page: nothing of the account stays in this one's memory.
+  else window.location.replace(`/sign-in?next=${encodeURIComponent(pathname + search + hash)}`);
 });
 
 // After an upgrade, a page that was open asks for files that are gone.

@@ -76,3 +76,34 @@ def test_no_other_server_can_be_named_as_the_way_back(
         console.page.goto(f"{console.base}/sign-in?next={way}")
         expect(console.page.get_by_role("heading", name=f"Welcome, {member.name}")).to_be_visible()
         assert console.page.url.startswith(console.base)
+
+
+def test_next_account_in_the_same_tab_sees_nothing_of_the_one_before(
+    browser_thread, embedded: Server, member: Api, open_console: OpenConsole
+):
+    other = embedded.member()
+    console = open_console(embedded)
+    page = console.page
+
+    def sign_in(person: Api) -> None:
+        page.get_by_label("User name or e-mail address").fill(person.name)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.keyboard.press("Enter")
+
+    console.open("/chat")
+    sign_in(member)
+    page.get_by_role("textbox", name="Your question").fill("What is the secret of the first account?")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/chat/*")
+    thread = page.url
+    expect(page.get_by_role("button", name="Send")).to_be_visible(timeout=60_000)
+    page.get_by_role("textbox", name="Your question").fill("A secret draft")
+    page.get_by_role("button", name="Your account").click()
+    page.get_by_role("menuitem", name="Sign out").click()
+    page.wait_for_url("**/sign-in*")
+    assert "secret" not in page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })")
+    sign_in(other)
+    expect(page.get_by_role("button", name="Your account")).to_contain_text(other.name)
+    page.goto(thread)
+    expect(page.get_by_role("button", name="Your account")).to_contain_text(other.name)
+    expect(page.get_by_text("secret")).to_have_count(0)

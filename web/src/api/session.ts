@@ -5,9 +5,14 @@ export interface Tokens {
   refresh_token: string;
   /** Milliseconds since the epoch. */
   expires_at: number;
+  /** The id of the account, where it is known. */
+  account?: string | undefined;
 }
 
 const KEY = "agentex.tokens";
+const PREFIX = "agentex.";
+/** What belongs to the browser and not to the account. */
+const OF_THE_BROWSER = new Set([KEY, "agentex.language", "agentex.theme"]);
 const RENEW_BEFORE_MS = 30_000;
 const listeners = new Set<() => void>();
 
@@ -28,7 +33,10 @@ function write(tokens: Tokens | null): void {
 }
 
 function adopt(tokens: Tokens | null): void {
+  const isOther = cached?.account !== undefined && tokens !== null && tokens.account !== cached.account;
   cached = tokens;
+  // Another tab signed in with another account: nothing of the first one may stay on this page.
+  if (isOther) window.location.reload();
   for (const listener of listeners) listener();
 }
 
@@ -46,24 +54,51 @@ export function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export function signIn(pair: { access_token: string; refresh_token: string; expires_in: number }): void {
+interface TokenPair {
+  access_token: string;
+  refresh_token: string;
+  /** Seconds. */
+  expires_in: number;
+  /** Missing when the tokens of the same account are renewed. */
+  user?: { id: string };
+}
+
+export function signIn(pair: TokenPair): void {
+  const account = pair.user?.id ?? cached?.account;
+  if (pair.user && localStorage.getItem(`${PREFIX}account`) !== pair.user.id) {
+    forgetPersonal();
+    localStorage.setItem(`${PREFIX}account`, pair.user.id);
+  }
   write({
+    account,
     access_token: pair.access_token,
     refresh_token: pair.refresh_token,
     expires_at: Date.now() + pair.expires_in * 1000,
   });
 }
 
+/** Remove drafts and choices, which the next account must not see. */
+function forgetPersonal(): void {
+  for (const key of Object.keys(localStorage)) {
+    if (key.startsWith(PREFIX) && !OF_THE_BROWSER.has(key)) localStorage.removeItem(key);
+  }
+  sessionStorage.clear();
+}
+
 /** End the login here and on the server; the tab is signed out even if the server can't be reached. */
 export async function signOut(): Promise<void> {
   const tokens = cached;
-  write(null);
+  forgetPersonal();
   if (!tokens) return;
-  await fetch("/api/v1/auth/logout", {
+  const logout = fetch("/api/v1/auth/logout", {
     method: "POST",
+    // The page is left before the answer comes.
+    keepalive: true,
     headers: { Authorization: `Bearer ${tokens.access_token}`, "Content-Type": "application/json" },
     body: JSON.stringify({ refresh_token: tokens.refresh_token }),
   }).catch(() => undefined);
+  write(null);
+  await logout;
 }
 
 /** An access token that is valid for some time, or null when nobody is signed in. */

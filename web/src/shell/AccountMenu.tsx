@@ -1,5 +1,4 @@
 /** The menu of the signed-in account: profile, language, colours, sign out. */
-import { useNavigate } from "@tanstack/react-router";
 import { ChevronsUpDown, Contrast, Languages, LogOut, Moon, Sun, SunMoon } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -37,12 +36,7 @@ export function useAppearanceEntries(): MenuEntry[] {
 export function AccountMenu() {
   const { t } = useTranslation();
   const account = useAccount();
-  const navigate = useNavigate();
   const appearance = useAppearanceEntries();
-  async function leave() {
-    await signOut();
-    await navigate({ to: "/sign-in" });
-  }
   return (
     <Menu
       trigger={
@@ -55,7 +49,7 @@ export function AccountMenu() {
           <ChevronsUpDown size={16} aria-hidden />
         </button>
       }
-      entries={[...appearance, { label: t("action.sign_out"), icon: LogOut, onSelect: () => void leave() }]}
+      entries={[...appearance, { label: t("action.sign_out"), icon: LogOut, onSelect: () => void signOut() }]}
     />
   );
 }
