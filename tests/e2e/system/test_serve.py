@@ -40,7 +40,7 @@ class Serving:
 
     @property
     def url(self) -> str:
-        line = next(line for line in self.text.splitlines() if line.strip().startswith("API "))
+        line = next(line for line in self.text.splitlines() if line.strip().startswith("Console "))
         return line.split()[-1]
 
     def wait_ready(self) -> None:
