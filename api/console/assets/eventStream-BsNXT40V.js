@@ -1,6 +1,0 @@
-import{t as e}from"./jsx-runtime-Wy9s6hX0.js";import{t}from"./useTranslation-DaMZIHzu.js";import{t as n}from"./chevron-left-BknKQQ8W.js";import{t as r}from"./chevron-right-BfBFI5EV.js";import{n as i}from"./Button-D-FQsIud.js";var a={pager:`_pager_12qma_1`},o=e();function s({page:e,pages:s,onPage:c}){let{t:l}=t(`search`);return s<=1?null:(0,o.jsxs)(`nav`,{"aria-label":l(`pager.label`),className:a.pager,children:[(0,o.jsx)(i,{icon:n,label:l(`pager.previous`),disabled:e<=1,onClick:()=>c(e-1)}),(0,o.jsx)(`span`,{children:l(`pager.page`,{page:e,pages:s})}),(0,o.jsx)(i,{icon:r,label:l(`pager.next`),disabled:e>=s,onClick:()=>c(e+1)})]})}var c=class{rest=``;feed(e){let t=(this.rest+e).replace(/\r\n/g,`
-`).split(`
-
-`);return this.rest=t.pop()??``,t.map(l).filter(e=>e!==null)}};function l(e){let t=`message`,n=[];for(let r of e.split(`
-`))r.startsWith(`event:`)&&(t=r.slice(6).trim()),r.startsWith(`data:`)&&n.push(r.slice(5).replace(/^ /,``));return n.length?{name:t,data:n.join(`
-`)}:null}async function*u(e){let t=e.getReader(),n=new TextDecoder,r=new c;try{for(let e=await t.read();!e.done;e=await t.read())yield*r.feed(n.decode(e.value,{stream:!0}))}finally{t.releaseLock()}}export{s as n,u as t};
