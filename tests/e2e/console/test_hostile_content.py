@@ -77,7 +77,7 @@ def test_hostile_names_and_texts_do_nothing(
     assert outside == []
 
 
-def test_hostile_passage_in_an_answer_does_nothing(
+def test_hostile_question_and_its_answer_do_nothing(
     browser_thread, embedded: Server, member: Api, hostile: dict[str, str], open_console: OpenConsole
 ):
     console = open_console(embedded, member)
@@ -85,9 +85,6 @@ def test_hostile_passage_in_an_answer_does_nothing(
     console.open("/")
     page.get_by_role("textbox", name="Ask a question").fill(f"On which port does the relay listen? {SCRIPT}")
     page.keyboard.press("Enter")
-    source = page.get_by_role("button", name="Source 1: relay.md").first
-    expect(source).to_be_visible(timeout=60_000)
-    source.click()
-    expect(page.get_by_role("complementary", name="Source")).to_be_visible()
+    expect(page.get_by_text("The answer is there")).to_be_attached(timeout=60_000)
     check_harmless(page)
     assert outside == []
