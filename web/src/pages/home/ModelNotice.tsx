@@ -2,7 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
-import { api, call, type Schemas } from "@/api/client";
+import { api, call } from "@/api/client";
+import { isLanguageModel } from "@/api/models";
 import { LinkButton } from "@/components/Button";
 import { Notice } from "@/components/Notice";
 
@@ -10,9 +11,6 @@ export function ModelNotice() {
   const { t } = useTranslation("home");
   const may = useMay();
   const models = useQuery({ queryKey: ["models"], queryFn: () => call(api.GET("/api/v1/models")) });
-  // The installation's own chat model quotes sentences: it is there when no language model is.
-  const isLanguageModel = ({ type, enabled, model_id }: Schemas["ModelAnswer"]) =>
-    type === "chat" && enabled && model_id !== "extractive";
   if (!models.data || models.data.items.some(isLanguageModel)) return null;
   const action = may("models:manage") ? (
     <LinkButton to="/models" search={{ add: true }} variant="primary">

@@ -2,6 +2,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useMay } from "@/api/account";
 import { api, call } from "@/api/client";
+import { isLanguageModel } from "@/api/models";
 import { listOf, objectOf } from "../message/citations";
 import { type AgentType, isAgentType } from "../message/toolNames";
 
@@ -66,7 +67,7 @@ export function useOptions() {
 export function useIsOffline(): boolean {
   const may = useMay();
   const { data } = useQuery({ ...modelsQuery, enabled: may("models:view") });
-  return data?.items.every(({ provider, enabled }) => provider === "agentex" || !enabled) ?? false;
+  return data ? !data.items.some(isLanguageModel) : false;
 }
 
 /** A session's settings as choices; what this page doesn't know is left alone. */

@@ -3,6 +3,7 @@ import { MoreHorizontal, Pencil, Power, Star, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, callEmpty } from "@/api/client";
+import { OFFLINE_PROVIDER } from "@/api/models";
 import { Badge } from "@/components/Badge";
 import { Button, IconButton } from "@/components/Button";
 import { ConfirmDialog } from "@/components/Dialog";
@@ -13,13 +14,7 @@ import { formatDateTime, formatNumber } from "@/i18n/format";
 import { type Fact, Item } from "../ItemList";
 import { TestOutcome, useModelTest } from "./ModelTest";
 import type { Provider } from "./modelDraft";
-import {
-  type Model,
-  OFFLINE_PROVIDER,
-  type RegisteredModel,
-  useChangeModel,
-  useInvalidateModels,
-} from "./modelQueries";
+import { type Model, type RegisteredModel, useChangeModel, useInvalidateModels } from "./modelQueries";
 
 interface Props {
   model: Model;

@@ -5,6 +5,7 @@ import { Plus } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
+import { OFFLINE_PROVIDER } from "@/api/models";
 import { Button } from "@/components/Button";
 import { ErrorNotice } from "@/components/ErrorNotice";
 import { Notice } from "@/components/Notice";
@@ -13,13 +14,7 @@ import { ItemList } from "../ItemList";
 import { ModelForm } from "./ModelForm";
 import { ModelItem } from "./ModelItem";
 import { ModelUsage } from "./ModelUsage";
-import {
-  chatModelsQuery,
-  embeddingModelsQuery,
-  OFFLINE_PROVIDER,
-  type RegisteredModel,
-  registeredModelsQuery,
-} from "./modelQueries";
+import { chatModelsQuery, embeddingModelsQuery, type RegisteredModel, registeredModelsQuery } from "./modelQueries";
 
 const route = getRouteApi("/shell/models");
 

@@ -5,9 +5,6 @@ import { api, call, type Schemas } from "@/api/client";
 export type Model = Schemas["ModelAnswer"];
 export type RegisteredModel = Schemas["ModelConfigAnswer"];
 
-/** The model that is built in and only quotes; with it alone, nothing is written in own words. */
-export const OFFLINE_PROVIDER = "agentex";
-
 export const chatModelsQuery = queryOptions({
   queryKey: ["models", "chat"],
   queryFn: async () => (await call(api.GET("/api/v1/models", { params: { query: { type: "chat" } } }))).items,

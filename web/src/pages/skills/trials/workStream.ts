@@ -1,5 +1,6 @@
 /** Long work of the server, whose answer tells how far it is. */
 import { ApiError, unreachable } from "@/api/errors";
+import { readEvents } from "@/api/eventStream";
 import { authorizedFetch } from "@/api/session";
 
 export interface Progress {
@@ -26,40 +27,12 @@ export async function runWork<T>(
     throw signal.aborted ? cause : unreachable(cause);
   }
   if (!response.ok || !response.body) throw ApiError.of(response, await response.json().catch(() => undefined));
-  for await (const { name, data } of readEvents(response.body)) {
+  for await (const event of readEvents(response.body)) {
+    const { name } = event;
+    const data: unknown = JSON.parse(event.data);
     if (name === "progress") onProgress(data as Progress);
     if (name === "result") return data as T;
     if (name === "error") throw ApiError.of(response, data);
   }
   throw unreachable(new Error("The stream ended without a result"));
-}
-
-interface ServerEvent {
-  name: string;
-  data: unknown;
-}
-
-export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
-  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    rest += value;
-    const blocks = rest.split("\n\n");
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const event = readBlock(block);
-      if (event) yield event;
-    }
-  }
-}
-
-function readBlock(block: string): ServerEvent | null {
-  const lines = block.split("\n");
-  const field = (name: string) =>
-    lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
-  const [name] = field("event");
-  const data = field("data");
-  return name && data.length ? { name, data: JSON.parse(data.join("\n")) } : null;
 }

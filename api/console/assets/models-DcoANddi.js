@@ -1,0 +1,1 @@
+var e=`agentex`;function t({type:e,enabled:t,provider:n}){return e===`chat`&&t!==!1&&n!==`agentex`}export{t as n,e as t};
