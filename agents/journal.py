@@ -76,6 +76,11 @@ class Journal:
         self._settled = 0.0
 
     @property
+    def name(self) -> str:
+        """The task's name, the same in all its runs."""
+        return self._name
+
+    @property
     def is_replaying(self) -> bool:
         """Whether the strategy has not reached the recorded end yet."""
         return bool(self._unread) or self._own_events_left > 0

@@ -29,12 +29,14 @@ class ChatSession(Table, table=True):
 
     ``thread_id`` is the client's own string, unique per owner; sessions made through the API use
     ``id``. ``active_run_id`` is the run that holds the thread, ``waiting_run_id`` the one that
-    ended with calls that others must answer.
+    ended with calls that others must answer. ``conversation_id`` is shared by the branches of a
+    conversation: the id of its first session, which may be gone; None without branches.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH)
     thread_id: str = Field(max_length=200)
+    conversation_id: str | None = Field(default=None, max_length=ID_LENGTH, index=True)
     title: str = Field(default="", max_length=200)
     config: dict[str, JsonValue] = Field(default_factory=dict, sa_type=JSON)
     is_archived: bool = False
@@ -78,6 +80,7 @@ class AgentRun(Table, table=True):
     ``own_events`` is the journal's count after its last effect, ``takeovers`` the number of recoveries
     by other processes. ``model_id`` is the id in the model list, ``model`` the name at the endpoint.
     ``memory_*_tokens`` were spent on distilling the run afterwards, in addition to its own.
+    ``copy_of`` is the ``id`` of the run, perhaps gone, of which a branch of the conversation holds this copy.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -85,6 +88,7 @@ class AgentRun(Table, table=True):
     run_id: str = Field(max_length=200)
     session_id: str = Field(foreign_key="chat_session.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
     task_id: str = Field(default="", max_length=ID_LENGTH, sa_column_kwargs={"server_default": ""})
+    copy_of: str | None = Field(default=None, max_length=ID_LENGTH, index=True)
     request: dict[str, JsonValue] = Field(default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"})
     own_events: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     takeovers: int = Field(default=0, sa_column_kwargs={"server_default": "0"})

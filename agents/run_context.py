@@ -10,6 +10,7 @@ from agents.client_time import UserClock
 from agents.evidence import DocumentReader, Passage, Retriever
 from agents.journal import Journal
 from agents.llm.base import ChatModel, ModelImage, ModelMessage
+from agents.mcp.agent_texts import RemoteTexts
 from agents.mcp.agent_tools import RemoteTool
 from agents.memory_port import LongTermMemory
 from agents.run_request import ClientTool, ContextItem
@@ -167,4 +168,5 @@ class RunContext:
     attached: AttachedPassages = field(default_factory=AttachedPassages)
     rules: ToolRules = field(default_factory=ToolRules)
     remote_tools: tuple[RemoteTool, ...] = ()
+    remote_texts: RemoteTexts | None = None
     skills: RunSkills | None = None

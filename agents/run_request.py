@@ -40,6 +40,7 @@ class MediaPart:
         field: Its place in the request, for errors.
         data: Base64; empty for a part with a ``url``.
         mime_type: As the client says; the bytes decide.
+        attachment_id: Of a document that was attached to an earlier question; then there is no data.
     """
 
     field: str
@@ -48,6 +49,7 @@ class MediaPart:
     url: str = ""
     mime_type: str = ""
     filename: str = ""
+    attachment_id: str | None = None
 
     @property
     def label(self) -> str:

@@ -1,5 +1,6 @@
 """The process-wide objects of the API, grouped by their users."""
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,8 @@ from agents.runs.subscribers import Subscribers
 from agents.skills.selection import RunSkillsFactory
 from agents.tool_policies.service import server_policies
 from api.http.rate_limit import RequestLimits
-from api.mcp_server.server import SkillServer
+from api.mcp_server.server import McpServer
+from api.mcp_server.services import McpOptions, ToolServices
 from api.stats import SystemStatsCache
 from api.streaming.progress_feed import ProgressFeeds
 from api.streaming.response import OpenStreams
@@ -47,13 +49,19 @@ from core.security.signed_urls import UrlSigner
 from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from core.settings.tool_policies import ServerPolicies
+from ingestion.parsers.sandbox.client import parse_limits
 from ingestion.preview import SplitPreviewer
+from ingestion.upload import UploadService
 from kb_service.embedding_spaces import EmbeddingSpaces, open_spaces
 from kb_service.engine_client.client import EngineClient
 from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.protocol import ObjectStore
+from kb_service.query_translation.translator import open_translator
 from kb_service.retrieval.rerankers import open_rerankers
 from kb_service.retrieval.service import Searcher
+from rules.actions.base import ActionServices
+from rules.engine import RuleEngine
+from rules.event_sources import PURPOSE as SOURCE_SECRETS
 
 if TYPE_CHECKING:
     from core.oidc.provider import OidcProvider
@@ -79,12 +87,21 @@ class AgentServices:
     mcp: McpService
     distiller: Distiller
     skills: RunSkillsFactory
-    skill_server: SkillServer
+    mcp_server: McpServer
     attachments: AttachmentService
     media: MediaIntake
     tool_policies: ServerPolicies
     models: ModelSelector
     model_registry: ModelRegistry
+
+
+@dataclass(frozen=True)
+class RuleServices:
+    """The rule engine, what rules act with, and the secrets of event sources."""
+
+    engine: RuleEngine
+    actions: ActionServices
+    source_secrets: Vault
 
 
 @dataclass(frozen=True)
@@ -118,23 +135,30 @@ class AppContext:
     queue: JobQueue
     knowledge: KnowledgeServices
     agents: AgentServices
+    rules: RuleServices
     security: SecurityServices
     streams: StreamServices
 
 
 @dataclass(frozen=True)
 class HttpClients:
-    """HTTP clients: ``own`` for the operator's endpoints, ``guarded`` for registered models, limited by ``outbound``."""
+    """HTTP clients: ``own`` for the operator's endpoints; limited by ``outbound``, ``guarded`` for registered models
+    and ``public`` for the addresses of rules.
+    """
 
     own: httpx.AsyncClient
     guarded: httpx.AsyncClient
+    public: httpx.AsyncClient
     outbound: OutboundPolicy
 
 
 async def create_context(database: Database, live: LiveSettings, clients: HttpClients, keys: SigningKeys) -> AppContext:
     """Create all objects; the caller closes them, the database too."""
     settings, redis = live.environment, open_redis(live.environment)
-    knowledge = _knowledge(settings, database, clients)
+    knowledge = await _knowledge(settings, database, clients)
+    streams = StreamServices(OpenStreams(database), ProgressFeeds(database))
+    agents = _agents(live, database, redis, knowledge, clients, streams)
+    queue = JobQueue(database, redis)
     return AppContext(
         settings=settings,
         live=live,
@@ -142,15 +166,16 @@ async def create_context(database: Database, live: LiveSettings, clients: HttpCl
         stats=SystemStatsCache(settings, database, redis, knowledge.spaces),
         database=database,
         redis=redis,
-        queue=JobQueue(database, redis),
+        queue=queue,
         knowledge=knowledge,
-        agents=_agents(live, database, redis, knowledge, clients),
+        agents=agents,
+        rules=_rules(live, database, queue, knowledge, agents, clients),
         security=await _security(settings, database, redis, keys, clients.outbound),
-        streams=StreamServices(OpenStreams(database), ProgressFeeds(database)),
+        streams=streams,
     )
 
 
-def _knowledge(settings: Settings, database: Database, clients: HttpClients) -> KnowledgeServices:
+async def _knowledge(settings: Settings, database: Database, clients: HttpClients) -> KnowledgeServices:
     engine = EngineClient(settings.effective_engine_socket)
     spaces = open_spaces(settings, engine)
     return KnowledgeServices(
@@ -162,13 +187,20 @@ def _knowledge(settings: Settings, database: Database, clients: HttpClients) -> 
             spaces,
             max_query_characters=settings.max_query_characters,
             rerankers=open_rerankers(settings, clients.own),
+            # Takes seconds where the installation didn't prepare the dictionary.
+            translator=await asyncio.to_thread(open_translator, settings.cache_dir),
         ),
         previews=SplitPreviewer(settings),
     )
 
 
 def _agents(
-    live: LiveSettings, database: Database, redis: Redis, knowledge: KnowledgeServices, clients: HttpClients
+    live: LiveSettings,
+    database: Database,
+    redis: Redis,
+    knowledge: KnowledgeServices,
+    clients: HttpClients,
+    streams: StreamServices,
 ) -> AgentServices:
     settings, encoder = live.environment, knowledge.spaces.default.encoder
     adapters = ModelClientCache(Vault(load_secret_key(settings), MODEL_KEYS), clients.guarded)
@@ -180,19 +212,27 @@ def _agents(
     attachments = _attachments(settings, database, knowledge.store)
     media = MediaIntake(database, attachments, RemoteFiles(OutboundGuard(settings.file_private_targets)), live)
     run_services = RunServices(memories, attachments, mcp, skills, media)
+    runs = RunService(
+        database,
+        RunBuilder(database, knowledge.searcher, models, limits, run_services),
+        # This installation's own Redis serves one API process: there is nobody to notify.
+        Subscribers(database, EventBroadcaster(redis) if settings.redis_url else None),
+        checks=settings.verify_streams,
+    )
     return AgentServices(
-        runs=RunService(
-            database,
-            RunBuilder(database, knowledge.searcher, models, limits, run_services),
-            # This installation's own Redis serves one API process: there is nobody to notify.
-            Subscribers(database, EventBroadcaster(redis) if settings.redis_url else None),
-            checks=settings.verify_streams,
-        ),
+        runs=runs,
         memories=memories,
         mcp=mcp,
         distiller=Distiller(database, memories, models),
         skills=skills,
-        skill_server=SkillServer(database, settings.max_request_bytes),
+        mcp_server=McpServer(
+            ToolServices(database, knowledge.searcher, runs, live, streams.open_streams),
+            McpOptions(
+                settings.max_request_bytes,
+                with_skills=settings.skills_over_mcp_enabled,
+                with_tools=settings.tools_over_mcp_enabled,
+            ),
+        ),
         attachments=attachments,
         media=media,
         tool_policies=policies,
@@ -201,9 +241,39 @@ def _agents(
     )
 
 
+def _rules(
+    live: LiveSettings,
+    database: Database,
+    queue: JobQueue,
+    knowledge: KnowledgeServices,
+    agents: AgentServices,
+    clients: HttpClients,
+) -> RuleServices:
+    settings = live.environment
+    actions = ActionServices(
+        database=database,
+        mcp=agents.mcp,
+        runs=agents.runs,
+        searcher=knowledge.searcher,
+        uploads=UploadService(database, knowledge.store, live, parse_limits(settings), queue.push),
+        http=clients.public,
+        policies=agents.tool_policies,
+    )
+    engine = RuleEngine(
+        database,
+        actions,
+        quota_bytes=settings.user_quota_bytes,
+        firings_per_minute=settings.rule_firings_per_minute,
+        log_days=settings.rule_log_days,
+    )
+    return RuleServices(engine, actions, Vault(load_secret_key(settings), SOURCE_SECRETS))
+
+
 def _mcp(settings: Settings, database: Database, outbound: OutboundPolicy) -> McpService:
     vault = Vault(load_secret_key(settings), MCP_TOKENS)
-    return McpService(database, vault, outbound.guards, mcp_limits(settings.mcp_call_seconds))
+    return McpService(
+        database, vault, outbound.guards, mcp_limits(settings.mcp_call_seconds, settings.mcp_answer_seconds)
+    )
 
 
 def _attachments(settings: Settings, database: Database, store: ObjectStore) -> AttachmentService:

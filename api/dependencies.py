@@ -7,7 +7,7 @@ from typing import Annotated, Literal, cast
 from fastapi import Depends, Header, Query, Request
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.container import AgentServices, AppContext, KnowledgeServices, SecurityServices
+from api.container import AgentServices, AppContext, KnowledgeServices, RuleServices, SecurityServices
 from api.http.responses import Text
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -42,6 +42,10 @@ async def _agents(request: Request) -> AgentServices:
     return cast(AppContext, request.app.state.context).agents
 
 
+async def _rules(request: Request) -> RuleServices:
+    return cast(AppContext, request.app.state.context).rules
+
+
 async def _security(request: Request) -> SecurityServices:
     return cast(AppContext, request.app.state.context).security
 
@@ -49,6 +53,7 @@ async def _security(request: Request) -> SecurityServices:
 CurrentDatabase = Annotated[Database, Depends(_database)]
 Knowledge = Annotated[KnowledgeServices, Depends(_knowledge)]
 Agents = Annotated[AgentServices, Depends(_agents)]
+Rules = Annotated[RuleServices, Depends(_rules)]
 Security = Annotated[SecurityServices, Depends(_security)]
 
 
@@ -73,18 +78,20 @@ CurrentSettings = Annotated[Settings, Depends(_settings_now)]
 
 @dataclass(frozen=True)
 class Requires:
-    """A dependency that passes callers who have a permission, and by which a route declares it."""
+    """A dependency that passes callers who have a permission, or an alternative, and by which a route declares it."""
 
     permission: Permission
+    alternatives: tuple[Permission, ...] = ()
 
     async def __call__(self, principal: CurrentPrincipal) -> Principal:
-        principal.require(self.permission)
+        if principal.permissions.isdisjoint(self.alternatives):
+            principal.require(self.permission)
         return principal
 
 
-def requires(permission: Permission) -> Requires:
-    """A dependency that passes callers whose role has the permission."""
-    return Requires(permission)
+def requires(permission: Permission, *alternatives: Permission) -> Requires:
+    """A dependency that passes callers whose role has the permission, or one of the alternatives."""
+    return Requires(permission, alternatives)
 
 
 async def _writing(context: CurrentContext) -> AsyncGenerator[UnitOfWork]:

@@ -47,8 +47,9 @@ async def open_context(settings: Settings) -> AsyncGenerator[AppContext]:
         outbound = OutboundPolicy(live)
         # What is called at an administrator's choice: users register no models.
         guarded = await stack.enter_async_context(create_http_client(outbound.guards.administrators))
+        public = await stack.enter_async_context(create_http_client(outbound.guards.everybody))
         keys = SigningKeys(Vault(load_secret_key(settings), PURPOSE))
-        context = await create_context(database, live, HttpClients(http, guarded, outbound), keys)
+        context = await create_context(database, live, HttpClients(http, guarded, public, outbound), keys)
         knowledge, agents = context.knowledge, context.agents
         for close in (
             context.database.close,
@@ -58,7 +59,7 @@ async def open_context(settings: Settings) -> AsyncGenerator[AppContext]:
             knowledge.previews.close,
             agents.mcp.close,
             agents.media.close,
-            agents.skill_server.close,
+            agents.mcp_server.close,
         ):
             stack.push_async_callback(close)
         if context.security.oidc is not None:
@@ -71,6 +72,7 @@ async def open_context(settings: Settings) -> AsyncGenerator[AppContext]:
                 _sweep("attachments", agents.attachments.sweep),
                 _sweep("accounts", partial(purge, context.database)),
                 agents.distiller.run(),
+                context.rules.engine.run(),
                 agents.skills.impressions.run(),
                 context.streams.open_streams.watch(),
                 _follow_signing_keys(context.database, keys, context.security.authenticator),
@@ -78,6 +80,8 @@ async def open_context(settings: Settings) -> AsyncGenerator[AppContext]:
             )
         }
         stack.push_async_callback(_cancel, tasks)
+        # What it executes may be a run, which is handed over before.
+        stack.push_async_callback(context.rules.engine.close)
         stack.push_async_callback(agents.runs.drain, settings.drain_seconds / 2)
         yield context
 

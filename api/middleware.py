@@ -48,11 +48,13 @@ OPEN_PATHS = frozenset(
         "/api/v1/auth/oidc/token",
         # Its token is its credential.
         "/api/v1/calendar/feed.ics",
+        # For authorization servers; it says nothing that is not public.
+        "/api/v1/mcp/oauth/client-metadata",
     }
 )
 DOCS_ASSETS = "/docs/assets"
-# Opened by a signature in the link, which each of these routes checks.
-_SIGNED_PATH = re.compile(r"/api/v1/agent/attachments/[^/]+/content")
+# Opened by a signature in the link or beside the body, which each of these routes checks.
+_SIGNED_PATH = re.compile(r"/api/v1/agent/attachments/[^/]+/content|/api/v1/rules/events/[^/]+")
 LIMITS_ITSELF = frozenset({"/api/v1/agent/runs"})
 """Routes whose contract has its own error for a large body: they read it as a stream."""
 WITH_MEDIA = frozenset({"/agent", "/api/v1/agent", "/api/v1/agent/run"})

@@ -64,7 +64,7 @@ def _complete(app: FastAPI, everywhere: Sequence[type[AgentexError]]) -> dict[st
     for name in _FRAMEWORK_SCHEMAS:
         components.get("schemas", {}).pop(name, None)
     document["security"] = [{name: []} for name in _SCHEMES]
-    permissions = _permissions(app.routes)
+    permissions, with_alternatives = _permissions(app.routes), _with_alternatives(app.routes)
     for path, operations in cast(dict[str, dict[str, dict[str, Any]]], document["paths"]).items():
         for method, operation in operations.items():
             # Invalid input is answered with our envelope, never with the framework's 422.
@@ -74,6 +74,8 @@ def _complete(app: FastAPI, everywhere: Sequence[type[AgentexError]]) -> dict[st
                 operation["security"] = []
                 continue
             operation["x-permissions"] = permissions[method.upper(), path]
+            if (method.upper(), path) in with_alternatives:
+                operation["x-permissions-any"] = True
             has_json = "application/json" in operation.get("requestBody", {}).get("content", {})
             more = (MalformedJson,) if has_json else ()
             _add_errors(operation["responses"], (*everywhere, *more))
@@ -108,9 +110,20 @@ def _permissions(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]
     permissions: dict[tuple[str, str], list[str]] = {}
     for route in routes:
         if isinstance(route, APIRoute):
-            names = sorted({requirement.permission.value for requirement in _required(route.dependant)})
+            required = [(one_of.permission, *one_of.alternatives) for one_of in _required(route.dependant)]
+            names = sorted({permission.value for alternatives in required for permission in alternatives})
             permissions |= {(method, route.path_format): names for method in route.methods or ()}
     return permissions
+
+
+def _with_alternatives(routes: Sequence[BaseRoute]) -> set[tuple[str, str]]:
+    """The operations that need one of their permissions, not all."""
+    return {
+        (method, route.path_format)
+        for route in routes
+        if isinstance(route, APIRoute) and any(required.alternatives for required in _required(route.dependant))
+        for method in route.methods or ()
+    }
 
 
 def _required(dependant: Dependant) -> Iterator[Requires]:

@@ -33,8 +33,10 @@ def _create_app() -> FastAPI:
         page: Annotated[PageRequest, Depends(paging(*sessions.SORT_FIELDS))],
     ) -> Envelope[Items[ListedSession]]:
         async with database.reading() as session:
-            listing = await sessions.list_sessions(session, owner, page, is_archived=None)
-        items = [ListedSession.model_validate({**row.model_dump(), "match": None}) for row in listing.items]
+            listing = await sessions.list_sessions(session, owner, page)
+        items = [
+            ListedSession.model_validate({**row.model_dump(), "match": None, "interrupts": []}) for row in listing.items
+        ]
         return page_of(items, page, total=listing.total)
 
     return app

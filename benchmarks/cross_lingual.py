@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import hashlib
 import json
+import random
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,7 +104,7 @@ def right_passages(question: PassageQuestion, passages: Sequence[CorpusPassage])
         right = [passage for passage in passages if any(q in passage.text for q in question.quotes)]
     else:
         places = {f"{question.document}#{question.section}", *question.also}
-        right = [one for one in passages if f"{one.document}#{one.anchor}" in places]
+        right = [passage for passage in passages if f"{passage.document}#{passage.anchor}" in places]
     if not right or 0 < len(question.quotes) < len(right):
         raise SystemExit(f"{len(right)} passages for {question.question!r}: is this another version?")
     return right
@@ -136,8 +137,20 @@ def _write_lines(path: Path, values: Iterable[Mapping[str, object]]) -> None:
     path.write_text("".join(lines), encoding="utf-8")
 
 
-def build(manuals: Path, folder: Path, given: CrossLingual, only: str, half: str) -> list[Path]:
-    """Write the sets whose names begin with ``only``; their paths without endings."""
+def thinned(
+    passages: Sequence[CorpusPassage], questions: Iterable[PassageQuestion], count: int
+) -> Sequence[CorpusPassage]:
+    """So many passages: those that answer a question, and others by chance, the same in each run."""
+    right = {passage.text for question in questions for passage in right_passages(question, passages)}
+    others = [passage.text for passage in passages if passage.text not in right]
+    chosen = right | set(random.Random(0).sample(others, max(0, min(count - len(right), len(others)))))
+    return [passage for passage in passages if passage.text in chosen]
+
+
+def build(
+    manuals: Path, folder: Path, given: CrossLingual, only: str, half: str, count: int | None = None
+) -> list[Path]:
+    """Write the sets whose names begin with ``only``, of ``count`` passages each or all; their paths without endings."""
     passages: dict[str, list[CorpusPassage]] = {}
     written: list[Path] = []
     for name, questions in given.sets.items():
@@ -147,9 +160,10 @@ def build(manuals: Path, folder: Path, given: CrossLingual, only: str, half: str
         if language not in passages:
             passages[language] = read_corpus(manuals, language, given.corpora[language])
         for part in [half] if half else ["", "dev", "held"]:
-            chosen = [one for one in questions.questions if part in ("", one.half)]
+            chosen = [question for question in questions.questions if part in ("", question.half)]
             part_name = f"{name}_{part}" if part else name
-            written.append(write_set(folder / name, part_name, passages[language], chosen))
+            corpus = thinned(passages[language], chosen, count) if count else passages[language]
+            written.append(write_set(folder / name, part_name, corpus, chosen))
     return written
 
 
@@ -159,16 +173,17 @@ def main() -> None:
     parser.add_argument("manuals", type=Path, help="the folder with the extracted manuals")
     parser.add_argument("--only", default="", help="beginning of a set's name")
     parser.add_argument("--half", default="dev", choices=["dev", "held"], help="questions to ask")
+    parser.add_argument("--passages", type=int, metavar="COUNT", help="search among so many, not all")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write all sets, ask nothing")
     options = parser.parse_args()
     given = CrossLingual.model_validate_json(QUESTIONS.read_text("utf-8"))
     if options.write:
-        for path in build(options.manuals, options.write, given, options.only, ""):
+        for path in build(options.manuals, options.write, given, options.only, "", options.passages):
             print(path)
         return
     settings = {"splitter": DEFAULT_SPLITTER, "chunk_size": DEFAULT_CHUNK_SIZE}
     with tempfile.TemporaryDirectory() as folder, running_product(None) as product:
-        for path in build(options.manuals, Path(folder), given, options.only, options.half):
+        for path in build(options.manuals, Path(folder), given, options.only, options.half, options.passages):
             asyncio.run(run_sets(product, [str(path)], settings))
 
 

@@ -114,7 +114,7 @@ def run_words(prefix: str) -> None:
     for place, vector in enumerate(vectors):
         for term, value in zip(vector.indices, vector.values, strict=True):
             postings.setdefault(term, []).append((place, value))
-    rankings: list[tuple[list[str], set[str]]] = []
+    rankings: list[tuple[list[str], set[str], bool]] = []
     for query in queries:
         scores: dict[int, float] = {}
         vector = encode_query(str(query["text"]))
@@ -125,7 +125,8 @@ def run_words(prefix: str) -> None:
             for place, value in held:
                 scores[place] = scores.get(place, 0.0) + weight * rarity * value
         best = sorted(scores, key=lambda place: -scores[place])[:TOP_K]
-        rankings.append(([str(corpus[place]["id"]) for place in best], set(map(str, _keys(query["rel"])))))
+        ranking = [str(corpus[place]["id"]) for place in best]
+        rankings.append((ranking, set(map(str, _keys(query["rel"]))), bool(query.get("any"))))
     terms = sum(len(vector.indices) for vector in vectors) / len(vectors)
     print(
         f"{Path(prefix).name}: {terms:.0f} terms and {indexed * 1000:.2f} ms a paragraph, R@1/R@5/R@10/MRR@10/nDCG@10 ",

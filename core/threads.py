@@ -1,13 +1,16 @@
-"""Loops on threads that stop when their caller is cancelled."""
+"""Work on threads: loops that stop when their caller is cancelled, and imports that take long."""
 
 from collections.abc import Callable, Iterable, Iterator
-from threading import Event
+from importlib import import_module
+from threading import Event, Lock
+from types import ModuleType
 from typing import TypeVar
 
 from anyio import to_thread
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+_importing = Lock()
 
 
 class StopFlag:
@@ -37,3 +40,16 @@ async def run_stoppable(work: Callable[[StopFlag], _Result]) -> _Result:
         return await to_thread.run_sync(work, stop, abandon_on_cancel=True)
     finally:
         stop.set()
+
+
+async def import_in_thread(name: str) -> ModuleType:
+    """A module that takes long to load, without holding up the event loop; one at a time.
+
+    Libraries whose modules import each other are seen half loaded by a thread that begins elsewhere in them.
+    """
+
+    def load() -> ModuleType:
+        with _importing:
+            return import_module(name)
+
+    return await to_thread.run_sync(load)

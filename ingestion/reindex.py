@@ -1,5 +1,6 @@
 """Progress of re-indexes: next documents, measurement, cut-over and cleanup."""
 
+import asyncio
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -17,6 +18,7 @@ from kb_service.evaluation.runner import SavedQuestion, bind_search, evaluate, q
 from kb_service.failures import MODEL_ERRORS, Outage, describe_model_outage, describe_outage
 from kb_service.knowledge_bases import index_version
 from kb_service.models import KnowledgeBase
+from kb_service.query_translation.translator import open_translator
 from kb_service.reindex import cleanup as reindex_cleanup
 from kb_service.reindex import quality_gate as reindex_quality_gate
 from kb_service.reindex import service as reindex_service
@@ -79,7 +81,9 @@ async def run_reindex(context: WorkerContext, knowledge_base_id: str) -> None:
 
 async def _measure(context: WorkerContext, row: KnowledgeBase, saved_questions: list[SavedQuestion]) -> None:
     longest = context.settings.max_query_characters
-    searcher = Searcher(context.database, context.spaces, max_query_characters=longest)
+    # As in the searches of people, whose quality is measured.
+    translator = await asyncio.to_thread(open_translator, context.settings.cache_dir)
+    searcher = Searcher(context.database, context.spaces, max_query_characters=longest, translator=translator)
     try:
         present = (await evaluate(bind_search(searcher, SYSTEM_VIEWER, row), saved_questions)).quality
     except MODEL_ERRORS as error:

@@ -10,7 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.sharing import shared_resource_ids
 from core.errors.requests import InvalidRequest
-from kb_service.models import Document, KnowledgeBase
+from kb_service.models import Document, DocumentStatus, KnowledgeBase
 
 MOST_HIDDEN = 20_000
 """Documents that one search can exclude: each leg lists all their ids."""
@@ -132,6 +132,17 @@ async def restricted_ids_by_name(
     for name, id_ in (await session.exec(query)).all():
         ids.setdefault(name, []).append(id_)
     return ids
+
+
+def has_document(viewer: Viewer, statuses: Collection[DocumentStatus]) -> ColumnElement[bool]:
+    """Condition on ``KnowledgeBase`` that it has a document in one of these states that the viewer can read."""
+    holders = select(Document.knowledge_base_id).where(
+        # Led by the status, of which few documents are: their index is read, not that of each knowledge base.
+        col(Document.status).in_([status.value for status in statuses]),
+        col(Document.deleted_at).is_(None),
+        visible_to(viewer),
+    )
+    return col(KnowledgeBase.id).in_(holders)
 
 
 async def count_documents(

@@ -14,6 +14,7 @@ import core.auth.models
 import core.db.outbox
 import core.runtime_config.models
 import kb_service.models
+import rules.models
 import skills.models
 
 MODULES = (
@@ -28,6 +29,7 @@ MODULES = (
     core.db.outbox,
     core.runtime_config.models,
     kb_service.models,
+    rules.models,
     skills.models,
 )
 

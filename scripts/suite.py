@@ -92,7 +92,7 @@ def run_side_by_side(commands: Mapping[str, Sequence[str]]) -> int:
     Ctrl-C and SIGTERM become one Ctrl-C for each command; commands that do not end are killed. The
     keys are the prefixes of their lines.
     """
-    with _told_to_end() as stop_requested:
+    with _stop_signals() as stop_requested:
         running = [_start(name, command) for name, command in commands.items()]
         try:
             _wait(running, stop_requested)
@@ -131,7 +131,7 @@ def _start(name: str, command: Sequence[str]) -> _Running:
 
 
 @contextmanager
-def _told_to_end() -> Generator[threading.Event]:
+def _stop_signals() -> Generator[threading.Event]:
     stop_requested = threading.Event()
 
     def note(_number: int, _frame: FrameType | None) -> None:

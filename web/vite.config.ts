@@ -14,6 +14,8 @@ export default defineConfig({
   // `npm run dev` against a server that was started with `make run`.
   server: {
     host: "127.0.0.1",
+    // The starters of skills are beside this folder.
+    fs: { allow: [".."] },
     proxy: Object.fromEntries(
       ["/api", "/agent", "/readyz", "/docs", "/openapi.json"].map((path) => [
         path,

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
+from pydantic import JsonValue
+
 from agents.agui.message_reducer import MessageReducer, is_running
-from agents.events import WireEvent
+from agents.events import WireEvent, failure_fields
 from core.json_access import as_text
 
 # Each opener with its closer and the field that names both, in the order in which they are
@@ -55,9 +57,12 @@ def find_dangling(
     return DanglingEvents(frozenset(begun - continued_ids), closing)
 
 
-def end_activities(logged: Iterable[WireEvent], status: str, *, now: Callable[[], int]) -> list[WireEvent]:
-    """Events that set the status of all activities that still show their run as running."""
+def end_activities(
+    logged: Iterable[WireEvent], status: str, *, now: Callable[[], int], failure: str | None = None
+) -> list[WireEvent]:
+    """Events that set the status, and perhaps why a run failed, of all activities that still show it as running."""
     fold = MessageReducer()
+    changes: dict[str, JsonValue] = {"status": status, **(failure_fields(failure) if failure else {})}
     for event in logged:
         fold.observe(event)
     return [
@@ -66,7 +71,7 @@ def end_activities(logged: Iterable[WireEvent], status: str, *, now: Callable[[]
             "timestamp": now(),
             "messageId": message["id"],
             "activityType": message["activityType"],
-            "patch": [{"op": "replace", "path": "/status", "value": status}],
+            "patch": [{"op": "add", "path": f"/{name}", "value": value} for name, value in changes.items()],
         }
         for message in fold.all_messages
         if is_running(message)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ag_ui.core import DataSource, DocumentPart, ImagePart, TextPart, UrlSource
+from ag_ui.core import DataSource, DocumentPart, FileSource, ImagePart, TextPart, UrlSource
 from pydantic import JsonValue
 
 from agents.run_request import MOST_ATTACHMENTS, MediaPart
@@ -20,6 +20,7 @@ _UNFETCHABLE = (
 TOO_MANY = (f"has more than {MOST_ATTACHMENTS} pictures and files", f"最多 {MOST_ATTACHMENTS} 个图片和文件")
 """The refusal of more attachments than a message may have, in English and Chinese."""
 
+_PROVIDER = "agentex"
 _INLINE, _BASE64 = "data:", ";base64,"
 
 
@@ -76,6 +77,8 @@ def _read_media(part: object, field: str) -> MediaPart | tuple[str, str] | None:
     source = part.source
     kind: Literal["image", "document"] = "image" if isinstance(part, ImagePart) else "document"
     filename = _filename(part)
+    if isinstance(source, FileSource) and source.provider == _PROVIDER:
+        return MediaPart(field, kind, mime_type=source.mime_type or "", filename=filename, attachment_id=source.value)
     if not isinstance(source, (DataSource, UrlSource)):
         return _UNFETCHABLE
     mime_type, _, data = source.value[len(_INLINE) :].partition(_BASE64)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from agents.agui.close_open import CLOSED_BY
 from agents.agui.json_patch import InapplicablePatch, apply_patch
 from agents.agui.message_reducer import is_running
+from agents.events import CALL_PROGRESS, LONGEST_CALL_MESSAGE
 from core.errors.base import AgentexError
 from core.json_access import as_list, as_object, as_text
 
@@ -155,12 +156,31 @@ class Verifier:
             self._claim_message(name)
         kind, content = event["activityType"], event["content"]
         self._activities[name] = {"activityType": kind, "content": content}
+        self._check_call_progress(name, 0)
 
     def _change_activity(self, event: dict[str, JsonValue]) -> None:
         activity = self._activities.get(as_text(event["messageId"]))
         if activity is None or activity["activityType"] != event["activityType"]:
             raise ProtocolViolation(rule="a change of an unknown activity")
+        before = _progress_of(activity)
         activity["content"] = self._patched(activity["content"], event["patch"])
+        self._check_call_progress(as_text(event["messageId"]), before)
+
+    def _check_call_progress(self, name: str, before: float) -> None:
+        """The progress of a call grows, is short and ends with the call."""
+        activity = self._activities[name]
+        if activity["activityType"] != CALL_PROGRESS:
+            return
+        content = as_object(activity["content"])
+        if as_text(content.get("tool_call_id")) in self._answered:
+            raise ProtocolViolation(rule="progress of a call that has its result")
+        total = content.get("total")
+        if not isinstance(content.get("progress"), int | float) or not isinstance(total, int | float | None):
+            raise ProtocolViolation(rule="progress of a call that is no number")
+        if _progress_of(activity) < before:
+            raise ProtocolViolation(rule="progress of a call that goes back")
+        if len(as_text(content.get("message"))) > LONGEST_CALL_MESSAGE:
+            raise ProtocolViolation(rule="a message beside the progress of a call that is too long")
 
     def _patched(self, document: JsonValue, patch: JsonValue) -> JsonValue:
         try:
@@ -222,6 +242,11 @@ def verify(
     for event in events:
         verifier.check(event)
     verifier.end()
+
+
+def _progress_of(activity: dict[str, JsonValue]) -> float:
+    progress = as_object(activity["content"]).get("progress")
+    return progress if isinstance(progress, int | float) else 0
 
 
 def _check_shape(event: dict[str, JsonValue]) -> str:

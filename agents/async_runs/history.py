@@ -17,6 +17,7 @@ from agents.attachments import service as attachments
 from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunStatus
 from agents.sessions import service as sessions
 from core.auth.principal import Principal
+from core.errors.auth import MessageNotFound
 from core.json_access import as_list, as_object, as_text
 from kb_service.models import Attachment
 
@@ -80,6 +81,22 @@ async def read_day(
     images = await attachments.get_many(session, principal.user_id, set(_image_ids(rows)))
     messages = await asyncio.to_thread(_messages, rows, failures, images)
     return HistoryDay(thread.thread_id, day, has_more, messages)
+
+
+async def read_ui_schema(
+    session: AsyncSession, principal: Principal, session_id: str, message_id: str
+) -> dict[str, JsonValue] | None:
+    """The ``ui_schema`` of one message, as the history has it; None for what is no answer.
+
+    Raises ``SessionNotFound`` and ``MessageNotFound``.
+    """
+    thread = await sessions.get(session, principal, session_id)
+    query = select(ChatMessage).where(ChatMessage.session_id == thread.id, ChatMessage.message_id == message_id)
+    row = (await session.exec(query)).first()
+    if row is None:
+        raise MessageNotFound
+    failures = await _failures(session, thread.id, [row])
+    return await asyncio.to_thread(_ui_schema, row, failures.get(row.run_id or ""))
 
 
 def _begin(day: date, zone: tzinfo) -> datetime:

@@ -241,21 +241,6 @@ async def assign_to_session(session: AsyncSession, rows: Sequence[Attachment], s
             raise InvalidLink(reason="forged")
 
 
-async def newest_documents(session: AsyncSession, session_key: str, *, most: int) -> list[str]:
-    """Ids of the newest documents of a session, oldest first."""
-    query = (
-        select(Attachment.id)
-        .where(
-            Attachment.session_id == session_key,
-            col(Attachment.deleted_at).is_(None),
-            col(Attachment.mime_type).not_like("image/%"),
-        )
-        .order_by(col(Attachment.created_at).desc(), col(Attachment.id).desc())
-        .limit(most)
-    )
-    return list((await session.exec(query)).all())[::-1]
-
-
 async def get_many(session: AsyncSession, owner_id: str, ids: Collection[str]) -> dict[str, Attachment]:
     """The owner's images among these ids, by id."""
     query = select(Attachment).where(

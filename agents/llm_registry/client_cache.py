@@ -63,10 +63,14 @@ class ModelClientCache:
             return None
         return client.tool_support.refused_until
 
+    def open_draft(self, row: RegisteredModel) -> ChatModel:
+        """A client for a row that need not be stored, which is used once and kept nowhere."""
+        return create_model(self._endpoint(row), self._client)
+
     def open(self, row: RegisteredModel) -> ChatModel:
         revision, client = self._kept.pop(row.id, (0, None))
         if client is None or revision != row.revision:
-            client = create_model(self._endpoint(row), self._client)
+            client = self.open_draft(row)
         # At the end: the one that was asked for longest ago goes first.
         self._kept[row.id] = row.revision, client
         if len(self._kept) > _MOST_KEPT:

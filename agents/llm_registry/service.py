@@ -8,6 +8,7 @@ from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from agents.llm.base import ChatModel
 from agents.llm.providers import CUSTOM_NAME, PROVIDERS
 from agents.llm_registry.client_cache import ModelClientCache, resolve_base_url
 from agents.llm_registry.models import RegisteredModel
@@ -79,8 +80,8 @@ class ModelRegistry:
             await _lock_registry(work.session)
             row = await get(work.session, model_id, for_update=True)
             draft = _changed(to_draft(row), changes)
-            if api_key is None and row.sealed_api_key and _origin(draft) != _origin(to_draft(row)):
-                raise InvalidRequest("api_key", "The address is another one: give the key for it, or null for none")
+            if api_key is None and row.sealed_api_key:
+                _require_same_origin(draft, to_draft(row))
             await self._write(work, row, draft, api_key)
             changed_fields = {*changes, *(() if api_key is None else ("api_key",))}
             # Their names alone: the values are long, and one of them is a secret.
@@ -93,6 +94,24 @@ class ModelRegistry:
             row = await get(work.session, model_id, for_update=True)
             _audit(work, AuditAction.MODEL_REMOVED, row)
             await work.session.delete(row)
+
+    async def open_draft(self, draft: ModelDraft, api_key: str | None, registered_id: str | None) -> ChatModel:
+        """A client for a model that is not stored, such as the edits of the registered one.
+
+        None for ``api_key`` takes the registered one's key, if the address is the one that it was given for.
+        """
+        await self._check(draft)
+        row = RegisteredModel(name=draft.name, provider=draft.provider, model_id=draft.model_id)
+        sealed = None
+        if registered_id is not None:
+            async with self._database.reading() as session:
+                before = await get(session, registered_id)
+            if api_key is None and before.sealed_api_key:
+                _require_same_origin(draft, to_draft(before))
+                sealed = before.sealed_api_key
+        _fill(row, draft)
+        row.sealed_api_key = self._clients.seal(api_key) if api_key else sealed
+        return self._clients.open_draft(row)
 
     async def _check(self, draft: ModelDraft) -> None:
         if draft.provider not in KNOWN_PROVIDERS:
@@ -119,9 +138,7 @@ class ModelRegistry:
             )
             # Its revision stays: nothing that an adapter is made of changes.
             await work.session.exec(others.values(is_default=False))
-        for name in _FIELDS:
-            setattr(row, name, getattr(draft, name))
-        row.options = draft.options or {}
+        _fill(row, draft)
         if api_key is not None:
             row.sealed_api_key = self._clients.seal(api_key) if api_key else None
         row.revision += 1
@@ -161,6 +178,22 @@ def _changed(draft: ModelDraft, changes: dict[str, object]) -> ModelDraft:
         # What is switched off answers nobody, by default neither.
         changed = replace(changed, is_default=False)
     return changed
+
+
+def _fill(row: RegisteredModel, draft: ModelDraft) -> None:
+    for name in _FIELDS:
+        setattr(row, name, getattr(draft, name))
+    row.options = draft.options or {}
+
+
+def _require_same_origin(draft: ModelDraft, before: ModelDraft) -> None:
+    """Else whoever may change a model could have its key sent to them."""
+    if _origin(draft) != _origin(before):
+        raise InvalidRequest(
+            "api_key",
+            "The address is another one: give the key for it, or null for none",
+            "地址已改变：请填写新地址的密钥，或用 null 表示没有",
+        )
 
 
 def _origin(draft: ModelDraft) -> tuple[str, str, int]:

@@ -6,18 +6,17 @@ from datetime import date
 from typing import Protocol
 
 from sqlalchemy import ColumnElement, func
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.llm_registry.models import ModelUsage, RegisteredModel
 from agents.models import AgentRun
 from core.auth.models import User
+from core.db.insert import insert_into
 from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 
 SORT_FIELDS = ("day", "runs", "prompt_tokens", "completion_tokens", "cost")
-_INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 _PRICED_TOKENS = 1_000_000
 
 
@@ -116,7 +115,7 @@ async def record(session: AsyncSession, spender: UsageSource, spent: SpentTokens
         "completion_tokens": spent.completion_tokens,
         "cost": cost,
     }
-    row = _INSERTS[session.get_bind().dialect.name](ModelUsage).values(values)
+    row = insert_into(session, ModelUsage).values(values)
     added: dict[str, object] = {
         name: col(getattr(ModelUsage, name)) + row.excluded[name]
         for name in ("runs", "prompt_tokens", "completion_tokens")

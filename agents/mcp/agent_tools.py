@@ -9,7 +9,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.mcp import connections
 from agents.mcp.connections import ConnectionWithTools
 from agents.mcp.errors import McpRefusal
+from agents.mcp.exchange import CallFeed
 from agents.mcp.service import McpService
+from agents.mcp.texts import TEXT_TOOLS
 from agents.mcp.tools import PREFIX, McpTool, callable_name
 from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
@@ -22,9 +24,16 @@ FAMILY = "mcp"
 MOST_TOOLS = 100
 
 
+RemoteCall = Callable[[dict[str, JsonValue], CallFeed], Awaitable[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """A tool of an MCP server, bound to its connection; ``invoke`` takes validated arguments."""
+    """A tool of an MCP server, bound to its connection.
+
+    ``invoke`` takes validated arguments; it raises ``InputNeeded`` where the server asks a person, and
+    ``AnswerTooLate`` where an answer reaches it no more.
+    """
 
     name: str
     description: str
@@ -32,7 +41,8 @@ class RemoteTool:
     policy: ToolPolicy
     is_idempotent: bool
     timeout_seconds: float
-    invoke: Callable[[dict[str, JsonValue]], Awaitable[str]]
+    invoke: RemoteCall
+    server: str = ""
 
 
 def default_policy(tool: McpTool) -> ToolPolicy:
@@ -58,7 +68,7 @@ def add_tool_policies(server: ServerPolicies, connections_with_tools: Iterable[C
     """The server's policies extended by default policies of a person's MCP tools."""
     defaults = {name: default_policy(tool) for name, (_, tool) in tools_by_name(connections_with_tools).items()}
     family = server.bounds.get(FAMILY)
-    bounds = {} if family is None else dict.fromkeys(defaults, family)
+    bounds = {} if family is None else dict.fromkeys((*defaults, *TEXT_TOOLS), family)
     return replace(server, defaults={**server.defaults, **defaults}, bounds={**bounds, **server.bounds})
 
 
@@ -94,6 +104,7 @@ def tools_for_run(
             tool.is_idempotent,
             service.call_seconds,
             reach.to(connection, tool),
+            connection.row.name,
         )
         for name, (connection, tool) in list(tools_by_name(enabled).items())[:MOST_TOOLS]
     )
@@ -104,17 +115,17 @@ class _Reach:
     service: McpService
     database: Database
 
-    def to(self, connection: ConnectionWithTools, tool: McpTool) -> Callable[[dict[str, JsonValue]], Awaitable[str]]:
+    def to(self, connection: ConnectionWithTools, tool: McpTool) -> RemoteCall:
         owner_id, connection_id = connection.row.owner_id, connection.row.id
 
-        async def invoke(arguments: dict[str, JsonValue]) -> str:
+        async def invoke(arguments: dict[str, JsonValue], feed: CallFeed) -> str:
             # Read again at each call: what its owner may do may be less than when the run began.
             async with self.database.reading() as session:
                 owner = await principal_for_user(session, owner_id)
                 connections.require_use(owner, connection_id)
                 row = await connections.get(session, owner_id, connection_id)
             try:
-                result = await self.service.call(row, tool.name, arguments)
+                result = await self.service.call_in_run(row, tool.name, arguments, feed)
             except McpRefusal as refusal:
                 raise McpRefused(reason=refusal.text) from refusal
             return result.text

@@ -24,7 +24,8 @@ SCHEMES = {McpType.STANDARD: ("https", "http"), McpType.WEBSOCKET: WEBSOCKET_SCH
 class McpTarget:
     """Session key: a change of any field needs a new session.
 
-    ``pause_seconds`` follow a failure, doubled each time; ``is_administrators`` is what its owner is now.
+    ``pause_seconds`` follow a failure, doubled each time; ``is_administrators`` is what its owner is now. ``grant_id``
+    is of the authorization whose tokens the requests of an OAuth connection carry; empty without one.
     """
 
     connection_id: str
@@ -35,6 +36,9 @@ class McpTarget:
     pause_seconds: float = 5
     max_retries: int = 3
     is_administrators: bool = False
+    is_oauth: bool = False
+    grant_id: str = ""
+    owner_id: str = ""
 
     @property
     def address(self) -> HostPort:
@@ -63,6 +67,9 @@ class McpLimits:
         owner_tools: of all servers of one person; the rest are left out.
         owner_characters: of their JSON.
         most_pause_seconds: between attempts to reach a failing server.
+        streams: of unasked messages that a session opens over HTTP, one after the other.
+        hold_seconds: that a call waits on its connection for a person to answer its server.
+        change_pause_seconds: between looks at a list that its server says has changed.
     """
 
     connect_seconds: float = 10
@@ -80,13 +87,17 @@ class McpLimits:
     owner_tools: int = 1000
     owner_characters: int = 2**20
     most_pause_seconds: float = 300
+    streams: int = 20
+    change_pause_seconds: float = 5
+    hold_seconds: float = 600
 
 
-def mcp_limits(call_seconds: float) -> McpLimits:
-    """Limits with this bound on calls, and none of the others above it."""
+def mcp_limits(call_seconds: float, hold_seconds: float) -> McpLimits:
+    """Limits with this bound on calls, none of those on contacts above it, and this bound on questions."""
     usual = McpLimits()
     return McpLimits(
         call_seconds=call_seconds,
+        hold_seconds=hold_seconds,
         connect_seconds=min(usual.connect_seconds, call_seconds),
         list_seconds=min(usual.list_seconds, call_seconds),
     )

@@ -15,8 +15,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.mcp import tools as mcp_tools
 from agents.mcp.config import McpLimits
-from agents.mcp.errors import McpFault
+from agents.mcp.errors import OF_AUTHORIZATION, McpFault
 from agents.mcp.models import McpConnection, McpStatus, McpToolList
+from agents.mcp.oauth.authorizations import delete_authorization
 from agents.mcp.tools import McpTool, ToolListing
 from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.locks import lock_owner
@@ -106,6 +107,13 @@ class ConnectionFields:
     sealed_token: str | None = field(repr=False)
     config: Mapping[str, JsonValue]
     enabled: bool
+    client_id: str | None = None
+    sealed_client_secret: str | None = field(default=None, repr=False)
+
+    def is_same_client(self, row: McpConnection) -> bool:
+        """Whether the connection would go on with the same client at the same server."""
+        present = (row.type, row.url, row.auth_type, row.client_id, row.sealed_client_secret)
+        return present == (self.type, self.url, self.auth_type, self.client_id, self.sealed_client_secret)
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,7 @@ async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> M
     _assign(row, fields)
     work.session.add(row)
     await work.session.flush()
-    audit(work.session, AuditAction.MCP_CONNECTION_CREATED, _target(row.id))
+    audit(work.session, AuditAction.MCP_CONNECTION_CREATED, audit_target(row.id))
     return row
 
 
@@ -160,18 +168,23 @@ async def update(
     if (row.type, row.url) != (fields.type, fields.url):
         mine = col(McpToolList.connection_id) == row.id
         await work.session.exec(delete_rows(McpToolList).where(mine))
-        row.tool_count, row.left_out = 0, []
+        row.tool_count, row.left_out, row.features = 0, [], []
+        row.challenge = None
+    if not fields.is_same_client(row):
+        # The tokens are for what they were given for, and no other server gets them.
+        await delete_authorization(work.session, row.id)
     _assign(row, fields)
     row.version += 1
     row.status, row.fault, row.checked_at = McpStatus.UNKNOWN.value, None, None
     row.updated_at = utc_now()
     work.session.add(row)
     await work.session.flush()
-    audit(work.session, AuditAction.MCP_CONNECTION_CHANGED, _target(row.id))
+    audit(work.session, AuditAction.MCP_CONNECTION_CHANGED, audit_target(row.id))
     return row
 
 
-def _target(connection_id: str) -> AuditTarget:
+def audit_target(connection_id: str) -> AuditTarget:
+    """A connection in the audit log."""
     # Where it leads is its owner's alone to see.
     return AuditTarget("mcp_connection", connection_id)
 
@@ -243,7 +256,7 @@ async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
     mine = (col(McpConnection.id) == connection_id, col(McpConnection.owner_id) == owner_id)
     if (await work.session.exec(delete_rows(McpConnection).where(*mine))).rowcount == 0:
         raise McpConnectionNotFound
-    audit(work.session, AuditAction.MCP_CONNECTION_DELETED, _target(connection_id))
+    audit(work.session, AuditAction.MCP_CONNECTION_DELETED, audit_target(connection_id))
 
 
 async def record_tools(work: UnitOfWork, row: McpConnection, listing: ToolListing, limits: McpLimits) -> ToolListing:
@@ -257,6 +270,7 @@ async def record_tools(work: UnitOfWork, row: McpConnection, listing: ToolListin
         "fault": None,
         "tool_count": len(fitting.tools),
         "left_out": left_out,
+        "features": list(fitting.features),
     }
     if await _record(work, row, values):
         stored = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
@@ -265,9 +279,11 @@ async def record_tools(work: UnitOfWork, row: McpConnection, listing: ToolListin
     return fitting
 
 
-async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:
-    """Record that a server could not be used; its last tool list stays."""
-    await _record(work, row, {"status": McpStatus.ERROR.value, "fault": fault.name.lower()})
+async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault, challenge: str | None = None) -> None:
+    """Record that a server could not be used, and what it asked to be authorised for; its last tool list stays."""
+    status = McpStatus.NEEDS_AUTHORIZATION if fault in OF_AUTHORIZATION else McpStatus.ERROR
+    values = {"status": status.value, "fault": fault.name.lower()}
+    await _record(work, row, values if challenge is None else {**values, "challenge": challenge})
 
 
 async def _record(work: UnitOfWork, row: McpConnection, values: Mapping[str, object]) -> bool:
@@ -280,6 +296,7 @@ async def _record(work: UnitOfWork, row: McpConnection, values: Mapping[str, obj
 def _assign(row: McpConnection, fields: ConnectionFields) -> None:
     row.name, row.type, row.url = fields.name, fields.type, fields.url
     row.auth_type, row.sealed_token = fields.auth_type, fields.sealed_token
+    row.client_id, row.sealed_client_secret = fields.client_id, fields.sealed_client_secret
     row.config, row.enabled = dict(fields.config), fields.enabled
 
 

@@ -13,6 +13,7 @@ from mcp_types import PROTOCOL_VERSION_META_KEY, RequestId
 from agents.mcp.config import McpLimits
 from agents.mcp.entries import read_entries, read_result
 from agents.mcp.errors import current_note
+from agents.mcp.server_events import EventFilter, EventHandler
 from core.json_access import as_list
 
 # Of a longer list most is beyond the limit anyway, and each entry takes time on the event loop.
@@ -20,15 +21,16 @@ _ENTRIES_PER_TOOL = 5
 
 
 class TolerantDispatcher(JSONRPCDispatcher[TransportContext]):
-    """Leaves out what can't be read of an answer, and notes tools left out for the request."""
+    """Leaves out what can't be read of an answer, and notes tools left out for the request; ``on_event`` takes events."""
 
     def __init__(
         self,
         read_stream: ReadStream[SessionMessage | Exception],
         write_stream: WriteStream[SessionMessage],
         limits: McpLimits,
+        on_event: EventHandler | None = None,
     ) -> None:
-        super().__init__(read_stream, write_stream)
+        super().__init__(EventFilter(read_stream, on_event), write_stream)
         self._most_entries = limits.tools * _ENTRIES_PER_TOOL
 
     async def send_raw_request(

@@ -17,6 +17,9 @@ class McpFault(StrEnum):
     UNREACHABLE = "it can't be reached"
     NO_ANSWER = "it did not answer in time"
     UNAUTHORISED = "it does not accept the credentials"
+    NEEDS_AUTHORIZATION = "it has to be authorised first, on the page of the connection"
+    INSUFFICIENT_SCOPE = "it asks for more rights than it was authorised for: authorise it again"
+    NOT_RENEWED = "its authorisation can't be renewed now, as its authorization server gives no usable answer"
     REFUSED = "it refused the request"
     REDIRECTED = "it redirects to another address, which is not followed"
     SESSION_LOST = "it does not know the session that it has just opened"
@@ -32,6 +35,9 @@ _ZH = {
     McpFault.UNREACHABLE: "无法连接",
     McpFault.NO_ANSWER: "没有及时响应",
     McpFault.UNAUTHORISED: "不接受凭据",
+    McpFault.NEEDS_AUTHORIZATION: "需要先在连接页面完成授权",
+    McpFault.INSUFFICIENT_SCOPE: "需要比已授权更多的权限，请重新授权",
+    McpFault.NOT_RENEWED: "授权服务器未响应，暂时无法续期授权",
     McpFault.REFUSED: "拒绝了请求",
     McpFault.REDIRECTED: "重定向到其他地址，未跟随",
     McpFault.SESSION_LOST: "不认识它刚刚建立的会话",
@@ -41,6 +47,16 @@ _ZH = {
     McpFault.PAUSED: "此前连接失败，暂停重试",
     McpFault.CLOSED: "连接已由 Agentex 关闭",
 }
+
+
+OF_AUTHORIZATION = frozenset({McpFault.NEEDS_AUTHORIZATION, McpFault.INSUFFICIENT_SCOPE})
+"""What the owner mends by authorizing the connection."""
+
+
+def is_of_server(error: AgentexError) -> bool:
+    """Whether a failure says that a server does not work, so that it had better be left alone for a while."""
+    others = (McpFault.NOT_ALLOWED, McpFault.NOT_RENEWED, *OF_AUTHORIZATION)
+    return error.details.get("fault") not in {fault.name.lower() for fault in others}
 
 
 def mcp_error(fault: McpFault) -> AgentexError:

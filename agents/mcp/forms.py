@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from agents.mcp import connections
 from agents.mcp.config import SCHEMES, McpType
 from agents.mcp.connections import ConnectionFields
-from agents.mcp.models import McpConnection
+from agents.mcp.models import OAUTH, McpConnection
 from agents.mcp.service import McpService
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
@@ -21,7 +21,10 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class ConnectionForm:
-    """Fields of a connection; None keeps a field, an empty ``auth_token`` removes it, ``config`` is replaced."""
+    """Fields of a connection; None keeps a field, ``config`` is replaced.
+
+    An empty ``auth_token``, ``client_id`` or ``client_secret`` removes it.
+    """
 
     name: str | None = None
     type: McpType | None = None
@@ -30,6 +33,8 @@ class ConnectionForm:
     auth_token: str | None = field(default=None, repr=False)
     config: dict[str, JsonValue] | None = None
     enabled: bool | None = None
+    client_id: str | None = None
+    client_secret: str | None = field(default=None, repr=False)
 
 
 async def create(database: Database, service: McpService, owner_id: str, form: ConnectionForm) -> McpConnection:
@@ -76,9 +81,12 @@ async def _fields(service: McpService, present: McpConnection, form: ConnectionF
     guard = await service.guard_of(present.owner_id)
     await guard.check(url, schemes=SCHEMES[kind])
     sealed = _sealed(service, present, form, url)
-    auth_type = form.auth_type or ("bearer" if sealed else "none")
+    auth_type = form.auth_type or _auth_type(present, form, sealed)
     if (auth_type == "bearer") != (sealed is not None):
-        raise InvalidRequest("auth_token", "`bearer` needs a token, and `none` has none")
+        raise InvalidRequest("auth_token", "`bearer` needs a token, `none` and `oauth` have none")
+    if auth_type == OAUTH and kind is not McpType.STANDARD:
+        raise InvalidRequest("auth_type", "`oauth` is for the type `standard`")
+    client_id, sealed_secret = _client(service, present, form, url) if auth_type == OAUTH else (None, None)
     return ConnectionFields(
         name,
         kind.value,
@@ -87,22 +95,53 @@ async def _fields(service: McpService, present: McpConnection, form: ConnectionF
         sealed,
         present.config if form.config is None else form.config,
         present.enabled if form.enabled is None else form.enabled,
+        client_id,
+        sealed_secret,
     )
+
+
+def _auth_type(present: McpConnection, form: ConnectionForm, sealed: str | None) -> str:
+    if sealed is not None:
+        return "bearer"
+    stays = present.auth_type == OAUTH and form.auth_token is None
+    return OAUTH if stays or form.client_id else "none"
+
+
+def _client(
+    service: McpService, present: McpConnection, form: ConnectionForm, url: str
+) -> tuple[str | None, str | None]:
+    """Id and sealed secret of the client that the owner has registered, if they have."""
+    client_id = present.client_id if form.client_id is None else form.client_id.strip() or None
+    if form.client_secret is not None:
+        secret = service.vault.encrypt(_checked(form.client_secret, "client_secret")) if form.client_secret else None
+    elif present.sealed_client_secret is not None and client_id != present.client_id:
+        raise InvalidRequest("client_secret", "Give the secret of the other client, or an empty one")
+    elif present.sealed_client_secret is not None and not _is_same_host(url, present):
+        raise InvalidRequest("client_secret", "Give the client's secret again for another host")
+    else:
+        secret = present.sealed_client_secret
+    if secret is not None and client_id is None:
+        raise InvalidRequest("client_id", "A secret needs the id of its client")
+    return client_id, secret
 
 
 def _sealed(service: McpService, present: McpConnection, form: ConnectionForm, url: str) -> str | None:
     if form.auth_token is not None:
         return service.vault.encrypt(_checked(form.auth_token)) if form.auth_token else None
-    if present.sealed_token is None or form.auth_type == "none":
+    if present.sealed_token is None or form.auth_type in ("none", OAUTH):
         return None
-    schemes = [scheme for group in SCHEMES.values() for scheme in group]
-    if read_url(url, schemes).key != read_url(present.url, schemes).key:
+    if not _is_same_host(url, present):
         # Else whoever may change a connection could have its token sent to them.
         raise InvalidRequest("auth_token", "Give the token again for another host")
     return present.sealed_token
 
 
-def _checked(token: str) -> str:
+def _is_same_host(url: str, present: McpConnection) -> bool:
+    schemes = [scheme for group in SCHEMES.values() for scheme in group]
+    return read_url(url, schemes).key == read_url(present.url, schemes).key
+
+
+def _checked(token: str, field_name: str = "auth_token") -> str:
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise InvalidRequest("auth_token", "Must be printable ASCII without blanks")
+        raise InvalidRequest(field_name, "Must be printable ASCII without blanks")
     return token

@@ -1,20 +1,26 @@
 """Pool of MCP sessions with a circuit breaker for each connection."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from importlib import import_module
+from functools import partial
 from typing import TYPE_CHECKING
 
+from agents.mcp.change_queue import ListKind
 from agents.mcp.config import SCHEMES, McpLimits, McpTarget
-from agents.mcp.errors import McpFault, McpSessionLost, address_refused, mcp_error
+from agents.mcp.errors import McpFault, McpSessionLost, address_refused, is_of_server, mcp_error
 from agents.mcp.tools import McpTool, ToolListing
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard, OutboundGuards
+from core.threads import import_in_thread
 
 if TYPE_CHECKING:
+    from agents.mcp.oauth.tokens import AccessTokens
+    from agents.mcp.server_events import EventHandler
     from agents.mcp.session import McpSession
 
+    OpenTokens = Callable[[], Awaitable[AccessTokens]]
 _SWEEP_SECONDS = 30
 
 
@@ -44,10 +50,18 @@ class PooledSession:
 
 
 class McpPool:
-    """Opens, keeps and closes sessions."""
+    """Opens, keeps and closes sessions; ``on_change`` hears whose server says that its tools have changed."""
 
-    def __init__(self, guards: OutboundGuards, limits: McpLimits) -> None:
+    def __init__(
+        self,
+        guards: OutboundGuards,
+        limits: McpLimits,
+        open_tokens: "OpenTokens | None" = None,
+        on_change: Callable[[McpTarget], None] = lambda _: None,
+    ) -> None:
         self._guards = guards
+        self._open_tokens = open_tokens
+        self._on_change = on_change
         self._limits = limits
         self._entries: dict[str, _PoolEntry] = {}
         self._is_closed = False
@@ -70,8 +84,8 @@ class McpPool:
             try:
                 return await self._open(entry, target)
             except AgentexError as error:
-                # A refused address is no failure of its server: once it is listed, nothing has to be waited for.
-                if error.details.get("fault") != McpFault.NOT_ALLOWED.name.lower():
+                # Once an address is listed or a server authorised, nothing has to be waited for.
+                if is_of_server(error):
                     self.record_failure(target)
                 raise
 
@@ -113,11 +127,28 @@ class McpPool:
         except TimeoutError as error:
             raise mcp_error(McpFault.NO_ANSWER) from error
 
-    async def _begin(self, target: McpTarget) -> "tuple[McpSession, ToolListing]":
+    async def open_listener(self, target: McpTarget, on_event: "EventHandler") -> "McpSession":
+        """A session besides the pooled one, for the events of a server; the caller closes it."""
+        session = await self._create(target, on_event)
+        try:
+            await session.wait_opened()
+        except McpSessionLost as lost:
+            raise mcp_error(McpFault.SESSION_LOST) from lost
+        except BaseException:
+            session.retire()
+            raise
+        return session
+
+    async def _create(self, target: McpTarget, on_event: "EventHandler | None" = None) -> "McpSession":
         await self._require_allowed(target)
         # The protocol takes half a second to load: with the first session, and not on the event loop.
-        sessions = await asyncio.to_thread(import_module, "agents.mcp.session")
-        session: McpSession = sessions.McpSession(target, self._guard_of(target), self._limits)
+        sessions = await import_in_thread("agents.mcp.session")
+        tokens = None if self._open_tokens is None else await self._open_tokens()
+        on_change = partial(self._changed, target)
+        return sessions.McpSession(target, self._guard_of(target), self._limits, tokens, on_change, on_event)
+
+    async def _begin(self, target: McpTarget) -> "tuple[McpSession, ToolListing]":
+        session = await self._create(target)
         try:
             await session.wait_opened()
             return session, await session.list_tools()
@@ -126,6 +157,16 @@ class McpPool:
         except BaseException:
             session.retire()
             raise
+
+    def _changed(self, target: McpTarget, kind: ListKind) -> None:
+        if kind == "tools":
+            self._on_change(target)
+
+    def present(self, connection_id: str) -> "McpSession | None":
+        """The open session of a connection, if any; looking does not keep it open."""
+        entry = self._entries.get(connection_id)
+        session = None if entry is None else entry.session
+        return session if session is not None and session.is_usable else None
 
     def record_success(self, target: McpTarget) -> None:
         entry = self._entries.get(target.connection_id)

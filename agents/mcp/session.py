@@ -3,19 +3,29 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 import mcp_types
 from mcp.client._probe import negotiate_auto
 from mcp.client._transport import Transport
-from mcp.client.session import ClientSession
+from mcp.client.session import ClientRequestContext, ClientSession, IncomingMessage
 from mcp.shared.exceptions import MCPError
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from agents.mcp.change_queue import ListKind
 from agents.mcp.config import McpLimits, McpTarget, McpType
 from agents.mcp.dispatcher import TolerantDispatcher
+from agents.mcp.elicitation import Elicitation, UnusableQuestion, read_elicitation
 from agents.mcp.errors import FaultNote, McpFault, McpRefusal, McpSessionLost, collect_faults, current_note, mcp_error
+from agents.mcp.exchange import MOST_ROUNDS, NO_HOOKS, CallHooks, InputRound, McpProgress
+from agents.mcp.list_changes import changed_list, subscribe
+from agents.mcp.oauth.tokens import AccessTokens
+from agents.mcp.open_calls import OpenCalls
+from agents.mcp.server_events import DeclaredEventType, EventHandler, declared_event_types
+from agents.mcp.text_lists import TextLists, list_prompts, list_resources
+from agents.mcp.texts import TEXT_KINDS, ServerText, read_prompt_texts, read_resource_texts
 from agents.mcp.tools import ToolListing, usable_tools
 from agents.mcp.transports.http import http_streams
 from agents.mcp.transports.websocket import websocket_streams
@@ -26,6 +36,11 @@ from core.outbound.guard import OutboundGuard
 
 ResultT = TypeVar("ResultT")
 _CLOSE_SECONDS = 3
+_RESULTS: TypeAdapter[mcp_types.CallToolResult | mcp_types.InputRequiredResult] = TypeAdapter(
+    mcp_types.CallToolResult | mcp_types.InputRequiredResult
+)
+_MOST_QUESTIONS = 8
+_LONGEST_STATE = 65_536
 _LONGEST_REFUSAL = 500
 # What the library says itself; servers use the same numbers for errors of theirs.
 _OWN_WORDS = (
@@ -44,14 +59,25 @@ _OF_THE_REQUEST = frozenset({mcp_types.METHOD_NOT_FOUND, mcp_types.INVALID_PARAM
 
 
 class McpSession:
-    """A session from handshake to close.
+    """A session from handshake to close; ``on_change`` hears which lists the server says have changed.
 
     Only its own task enters and leaves the library's contexts, whose cancel scopes are bound to a task; requests may
     come from any task, concurrently.
     """
 
-    def __init__(self, target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> None:
+    def __init__(
+        self,
+        target: McpTarget,
+        guard: OutboundGuard,
+        limits: McpLimits,
+        tokens: AccessTokens | None = None,
+        on_change: Callable[[ListKind], None] = lambda _: None,
+        on_event: EventHandler | None = None,
+    ) -> None:
         self.target = target
+        self._tokens = tokens
+        self._on_change = on_change
+        self._on_event = on_event
         self._limits = limits
         self._guard = guard
         # What a transport notes that can't tell to which request it belongs.
@@ -61,12 +87,26 @@ class McpSession:
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._hold())
         self._pending = 0
+        self._calls = OpenCalls()
+        self._texts: TextLists | None = None
+        # Counted, so that a list that was on its way when it changed is not lists.
+        self._text_changes = 0
         self._is_retired = False
 
     @property
     def is_usable(self) -> bool:
         is_over = self._is_retired or self._task.done()
         return not is_over and self._note.fault is None
+
+    @property
+    def event_types(self) -> list[DeclaredEventType]:
+        """The types of events that the server declares."""
+        offered = self._session.server_capabilities if self._session else None
+        return declared_event_types(offered.experimental if offered else None)
+
+    async def wait_closed(self) -> None:
+        """Wait until the session is over."""
+        await asyncio.wait({self._task})
 
     async def wait_opened(self) -> None:
         try:
@@ -94,25 +134,95 @@ class McpSession:
             raise mcp_error(McpFault.NO_ANSWER) from error
         except McpRefusal as refusal:
             raise mcp_error(McpFault.REFUSED) from refusal
-        return await asyncio.to_thread(usable_tools, tools, self._limits, left_out)
+        listing = await asyncio.to_thread(usable_tools, tools, self._limits, left_out)
+        return replace(listing, features=self._features())
 
-    async def call(self, name: str, arguments: dict[str, JsonValue]) -> mcp_types.CallToolResult:
-        """Call a tool, without retries; a failed call may have taken effect.
+    def _features(self) -> tuple[str, ...]:
+        """What the server says it has besides tools."""
+        offered = None if self._session is None else self._session.server_capabilities
+        return tuple(kind for kind in TEXT_KINDS if offered is not None and getattr(offered, kind) is not None)
 
-        Except after ``McpRefusal`` and ``McpSessionLost``, which say that it has not.
+    async def list_texts(self) -> TextLists:
+        """The server's resources, templates of resources and prompts; kept until the server says they have changed.
+
+        May raise ``McpSessionLost``.
         """
-        params = mcp_types.CallToolRequestParams(name=name, arguments=arguments)
-        request = mcp_types.CallToolRequest(params=params)
+        lists = self._texts
+        if lists is None:
+            features = self._features()
+            changes = self._text_changes
+            try:
+                async with asyncio.timeout(self._limits.list_seconds):
+                    # Only what the server says it has: others don't know the requests.
+                    lists = TextLists(
+                        tuple(await self._ask(list_resources)) if "resources" in features else (),
+                        tuple(await self._ask(list_prompts)) if "prompts" in features else (),
+                    )
+            except TimeoutError as error:
+                raise mcp_error(McpFault.NO_ANSWER) from error
+            except McpRefusal as refusal:
+                raise mcp_error(McpFault.REFUSED) from refusal
+            if changes == self._text_changes:
+                self._texts = lists
+        return lists
 
-        async def send(session: ClientSession) -> mcp_types.CallToolResult:
-            # Not ``call_tool``: it runs the server's own schema over the server's own answer.
-            return await session.send_request(request, mcp_types.CallToolResult)
+    async def read_resource(self, uri: str) -> tuple[ServerText, ...]:
+        """The parts of a resource; may raise ``McpRefusal`` and ``McpSessionLost``."""
 
+        async def send(session: ClientSession) -> tuple[ServerText, ...]:
+            return read_resource_texts(await session.read_resource(uri))
+
+        return await self._read(send)
+
+    async def get_prompt(self, name: str, arguments: dict[str, str]) -> tuple[ServerText, ...]:
+        """The messages of a prompt; may raise ``McpRefusal`` and ``McpSessionLost``."""
+
+        async def send(session: ClientSession) -> tuple[ServerText, ...]:
+            return read_prompt_texts(await session.get_prompt(name, arguments))
+
+        return await self._read(send)
+
+    async def _read(self, send: Callable[[ClientSession], Awaitable[tuple[ServerText, ...]]]) -> tuple[ServerText, ...]:
         try:
             async with asyncio.timeout(self._limits.call_seconds):
                 return await self._ask(send)
         except TimeoutError as error:
             raise mcp_error(McpFault.NO_ANSWER) from error
+
+    async def call(
+        self,
+        name: str,
+        arguments: dict[str, JsonValue],
+        hooks: CallHooks = NO_HOOKS,
+        answered: InputRound | None = None,
+    ) -> mcp_types.CallToolResult | InputRound:
+        """Call a tool, without retries; a failed call may have taken effect.
+
+        Except after ``McpRefusal`` and ``McpSessionLost``, which say that it has not. Servers of the newest version
+        give questions instead of a result; the call is then made again, ``answered``.
+        """
+        params = mcp_types.CallToolRequestParams(name=name, arguments=arguments)
+        if answered is not None:
+            params.input_responses = {
+                key: mcp_types.ElicitResult.model_validate(answer.to_json()) for key, answer in answered.answers.items()
+            }
+            params.request_state = answered.request_state
+        request = mcp_types.CallToolRequest(params=params)
+        on_progress = None if hooks.on_progress is None else partial(_tell_progress, hooks.on_progress)
+
+        async def send(session: ClientSession) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
+            # Not ``call_tool``: it runs the server's own schema over the server's own answer.
+            return await session.send_request(request, _RESULTS, progress_callback=on_progress)
+
+        with self._calls.opened(hooks, self._limits.call_seconds) as call:
+            try:
+                async with call.limit:
+                    result = await self._ask(send)
+            except TimeoutError as error:
+                raise mcp_error(McpFault.NO_ANSWER) from error
+        if isinstance(result, mcp_types.InputRequiredResult):
+            return read_round(result, 1 if answered is None else answered.number + 1)
+        return result
 
     async def _ask(self, request: Callable[[ClientSession], Awaitable[ResultT]]) -> ResultT:
         session = self._require()
@@ -214,8 +324,10 @@ class McpSession:
             asyncio.timeout(self._limits.connect_seconds) as connecting,
             self._streams() as streams,
             ClientSession(
-                dispatcher=TolerantDispatcher(*streams, self._limits),
+                dispatcher=TolerantDispatcher(*streams, self._limits, self._on_event),
                 client_info=mcp_types.Implementation(name="agentex", version="1"),
+                message_handler=self._hear,
+                elicitation_callback=self._elicit,
             ) as session,
         ):
             if is_websocket:
@@ -227,12 +339,41 @@ class McpSession:
             self._session = session
             if not self._opened.done():
                 self._opened.set_result(None)
-            await self._leave.wait()
+            listening = asyncio.create_task(subscribe(session))
+            # Without the stream its lists are asked for by their age.
+            listening.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            try:
+                await self._leave.wait()
+            finally:
+                listening.cancel()
+                await asyncio.wait({listening})
+
+    async def _elicit(
+        self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
+    ) -> mcp_types.ElicitResult | mcp_types.ErrorData:
+        """Pass a server's question on to the call that it belongs to."""
+        call = self._calls.asking()
+        if call is None:
+            why = "Agentex can't tell which of the open calls asks."
+            return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=why)
+        try:
+            question = read_elicitation(params.model_dump(mode="json", by_alias=True, exclude_none=True))
+        except UnusableQuestion as fault:
+            return mcp_types.ErrorData(code=mcp_types.INVALID_PARAMS, message=str(fault))
+        return mcp_types.ElicitResult.model_validate((await call.ask(question)).to_json())
+
+    async def _hear(self, message: IncomingMessage) -> None:
+        kind = changed_list(message)
+        if kind is None:
+            return
+        if kind != "tools":
+            self._texts, self._text_changes = None, self._text_changes + 1
+        self._on_change(kind)
 
     def _streams(self) -> Transport:
         if self.target.type is McpType.WEBSOCKET:
             return websocket_streams(self.target, self._guard, self._limits, self._note)
-        return http_streams(self.target, self._guard, self._limits)
+        return http_streams(self.target, self._guard, self._limits, self._tokens)
 
     def _end(self, error: Exception) -> None:
         self._is_retired = True
@@ -254,3 +395,27 @@ async def _list_page(
     # The library's own: it learns which arguments go into headers.
     page = await session.list_tools(params=mcp_types.PaginatedRequestParams(cursor=cursor))
     return page, current_note().left_out
+
+
+async def _tell_progress(
+    on_progress: Callable[[McpProgress], None], progress: float, total: float | None, message: str | None
+) -> None:
+    on_progress(McpProgress(progress, total, message or ""))
+
+
+def read_round(result: mcp_types.InputRequiredResult, number: int) -> InputRound:
+    """The questions of a call's answer; raises ``McpRefusal`` where they can't be asked."""
+    requests = result.input_requests or {}
+    if number > MOST_ROUNDS or len(requests) > _MOST_QUESTIONS:
+        raise McpRefusal("it asks too much")
+    if len(result.request_state or "") > _LONGEST_STATE:
+        raise McpRefusal("what it wants back is too long")
+    questions: dict[str, Elicitation] = {}
+    for key, request in requests.items():
+        if not isinstance(request, mcp_types.ElicitRequest):
+            raise McpRefusal(f"it asks for {request.method}, which Agentex does not offer")
+        try:
+            questions[key] = read_elicitation(request.params.model_dump(mode="json", by_alias=True, exclude_none=True))
+        except UnusableQuestion as fault:
+            raise McpRefusal(f"its question can't be asked: {fault}") from fault
+    return InputRound(questions, result.request_state, number)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
@@ -38,15 +38,16 @@ MOST_LEFT_OUT = 50
 
 @dataclass(frozen=True, slots=True)
 class ToolListing:
-    """A server's tools, and those that are left out, each with its reason."""
+    """A server's tools, those that are left out, each with its reason, and what the server has besides tools."""
 
     tools: tuple[McpTool, ...] = ()
     left_out: tuple[LeftOutTool, ...] = ()
+    features: tuple[str, ...] = ()
 
     def cut(self, count: int, reason: str, reason_zh: str) -> "ToolListing":
         """The listing with its first ``count`` tools, the others left out for this reason."""
         beyond = (LeftOutTool(tool.name, reason, reason_zh) for tool in self.tools[count:])
-        return ToolListing(self.tools[:count], (*self.left_out, *beyond))
+        return replace(self, tools=self.tools[:count], left_out=(*self.left_out, *beyond))
 
 
 def usable_tools(

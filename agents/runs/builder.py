@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import orjson
 from pydantic import JsonValue
@@ -17,6 +18,7 @@ from agents.journal import Journal
 from agents.llm.base import ChatModel, ModelImage, ModelMessage
 from agents.llm_registry.selection import ModelSelector
 from agents.mcp import connections as mcp_connections
+from agents.mcp.agent_texts import RemoteTexts, texts_for_run
 from agents.mcp.agent_tools import RemoteTool, add_tool_policies, may_use_connections, tools_for_run
 from agents.mcp.connections import ConnectionWithTools
 from agents.mcp.service import McpService
@@ -168,6 +170,14 @@ class RunServices:
     media: MediaIntake | None = None
 
 
+class BoundTools(NamedTuple):
+    """What a run has of MCP servers, and the rules of all its tools."""
+
+    tools: tuple[RemoteTool, ...]
+    texts: RemoteTexts | None
+    rules: ToolRules
+
+
 class RunBuilder:
     """Builds runs that are ready to be driven."""
 
@@ -262,7 +272,7 @@ class RunBuilder:
         reopens: bool = False,
     ) -> RunContext:
         model, rows = resources.model.model, resources.knowledge_bases
-        remote_tools, rules = await self.bind_tools(run.owner_id, request, resources.connections)
+        bound = await self.bind_tools(run.owner_id, request, resources.connections)
         skills = await self._skills(run, request, resources, had_skills=had_skills)
         memory, memories = await self._memory(run, request, model, resources.memory)
         recorder = RetrievalRecorder(self._database, run.owner_id, run.key)
@@ -284,20 +294,21 @@ class RunBuilder:
             reflections=await self._reflections(run),
             vision=await self._vision(run, request.messages, model),
             attached=await self._attached(run, request, resources.limits),
-            rules=rules,
-            remote_tools=remote_tools,
+            rules=bound.rules,
+            remote_tools=bound.tools,
+            remote_texts=bound.texts,
             skills=skills,
         )
 
     async def bind_tools(
         self, owner_id: str, request: RunRequest, connections: Sequence[ConnectionWithTools] | None = None
-    ) -> tuple[tuple[RemoteTool, ...], ToolRules]:
-        """The MCP tools of a run and its tool rules; connections are read if None, deleted ones left out."""
+    ) -> BoundTools:
+        """The MCP tools of a run, the texts beside them, and its tool rules; connections are read if None, deleted ones left out."""
         mcp, policies = self.services.mcp, self.limits.standing.policies
         ids = request.options.mcp_connection_ids or ()
         if mcp is None or not ids:
             forbidden = policies.forbidden | withheld_tools(request.lacking)
-            return (), ToolRules(request.tool_policies, forbidden)
+            return BoundTools((), None, ToolRules(request.tool_policies, forbidden))
         if connections is None:
             async with self._database.reading() as session:
                 rows = await mcp_connections.list_rows(session, owner_id)
@@ -310,7 +321,8 @@ class RunBuilder:
         # Still offered, because a replay without them would differ.
         withheld = () if may_use_connections(request.lacking) else new
         forbidden = server.forbidden | withheld_tools(request.lacking) | frozenset(withheld)
-        return tools, ToolRules({**new, **request.tool_policies}, forbidden)
+        texts = texts_for_run(mcp, self._database, connections)
+        return BoundTools(tools, texts, ToolRules({**new, **request.tool_policies}, forbidden))
 
     async def _skills(
         self, run: StartedRun, request: RunRequest, resources: RunResources, *, had_skills: bool

@@ -95,8 +95,9 @@ async def abort(
     else:
         status = RunStatus.FAILED
         is_chinese = is_cjk_dominant(await last_question(work.session, run.session_id))
-        last = end_activities(logged, "failed", now=now_ms)
-        last += mapper.translate(failure_event(failure, spent, is_chinese=is_chinese))
+        failed = failure_event(failure, spent, is_chinese=is_chinese)
+        last = end_activities(logged, "failed", now=now_ms, failure=failed.message)
+        last += mapper.translate(failed)
     for event in last:
         transcript.observe(event)
     return await _finish(work.session, run, last, RunOutcome(status, spent, transcript))

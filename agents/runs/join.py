@@ -127,14 +127,17 @@ async def fold_thread(session: AsyncSession, session_key: str, *, until: str | N
     """
     fold = MessageReducer()
     query = select(ChatMessage).where(ChatMessage.session_id == session_key, ChatMessage.role == "user")
-    questions: dict[str, list[ChatMessage]] = {}
-    for message in (await session.exec(query.order_by(col(ChatMessage.position)))).all():
-        questions.setdefault(message.run_id or "", []).append(message)
+    questions = (await session.exec(query.order_by(col(ChatMessage.position)))).all()
+    # In a branch, a question before that of the first own run may belong to no run.
+    ends = {message.run_id: number for number, message in enumerate(questions, start=1)}
+    count = 0
     runs = select(AgentRun.id, AgentRun.run_id).where(AgentRun.session_id == session_key)
     in_order = runs.order_by(col(AgentRun.created_at), col(AgentRun.id))
     for key, run_id in (await session.exec(in_order)).all():
-        for message in questions.get(run_id, ()):
+        end = ends.get(run_id, 0)
+        for message in questions[count:end]:
             fold.ask(message.message_id, message.content)
+        count = max(count, end)
         if key == until:
             break
         for event in await event_log.read_all(session, key):

@@ -16,12 +16,14 @@ from agents.attachments.base64_content import decode_base64
 from agents.attachments.documents import DocumentParser
 from agents.attachments.image_sanitizer import detect_type
 from agents.attachments.remote_files import RemoteFiles
-from agents.attachments.service import AttachmentLimits, AttachmentService, newest_documents
+from agents.attachments.service import AttachmentLimits, AttachmentService
 from agents.models import ChatMessage
 from agents.run_request import MOST_ATTACHMENTS, DocumentRef, ImageRef, MediaPart, RunRequest
 from agents.runs.planner import RunPlan
+from agents.sessions.branches import newest_documents
 from core.auth.principal import Principal
 from core.db.database import Database
+from core.db.types import is_id
 from core.errors.auth import InvalidLink
 from core.errors.base import AgentexError
 from core.errors.requests import FileTooLarge, InvalidRunInput
@@ -31,6 +33,7 @@ from kb_service.models import Attachment
 
 _SERVER_FAULT = 500
 _HEAD_BYTES = 16
+_NO_DOCUMENT = ("names no document that you attached to a question", "不是您在提问时附加过的文档")
 # Why a link is none of this server's.
 _NOT_OURS = frozenset({"other_host", "no_attachment_link"})
 
@@ -75,7 +78,7 @@ class MediaIntake:
         A signed link to an uploaded image, perhaps with one of ``own_hosts``, is that image.
 
         Raises:
-            InvalidRunInput: A part is no base64.
+            InvalidRunInput: A part is no base64, or names a document that the caller does not have.
             UnsupportedFileType, CorruptImage, ImageTooLarge, FileTooLarge, EmptyFile: A part is no usable image.
             FileTypeMismatch, TextRecognitionMissing, UnreadableFile, ArchiveLimits: A part is no usable document.
             QuotaExceeded: The caller may not store more.
@@ -128,6 +131,9 @@ class MediaIntake:
                 raise
 
     async def _add(self, part: MediaPart, limits: AttachmentLimits, new: _QuestionMedia) -> None:
+        if part.attachment_id is not None:
+            new.documents[part.attachment_id] = await self._stored_document(part, part.attachment_id, new.principal)
+            return
         if part.url and (row := await self._uploaded(part.url, new)) is not None:
             new.images[row.id] = ImageRef(row.id, row.mime_type)
             return
@@ -152,6 +158,12 @@ class MediaIntake:
         row = await self._attachments.add_document(new.principal, document, limits)
         new.rows.append(row)
         new.documents[digest] = DocumentRef(row.id, row.mime_type, document.name)
+
+    async def _stored_document(self, part: MediaPart, attachment_id: str, principal: Principal) -> DocumentRef:
+        ids = [attachment_id] if is_id(attachment_id) else []
+        for _, document in await self._attachments.read_documents(principal.user_id, ids):
+            return DocumentRef(attachment_id, document.mime_type, document.name)
+        raise InvalidRunInput(part.field, *_NO_DOCUMENT)
 
     async def _uploaded(self, url: str, new: _QuestionMedia) -> Attachment | None:
         """The caller's image behind a signed link; None if the address is another one."""

@@ -16,7 +16,7 @@ from agents.models import AgentRun, ChatSession, RunInterrupt
 from agents.run_request import InterruptAnswer, RunRequest, ToolMessage, UserMessage
 from agents.runs import journal_store
 from agents.runs.resent_messages import find_new
-from agents.tools.approval import DECLINED, ApprovalResult, InvalidAnswer, read_answer
+from agents.tools.approval import DECLINED, ApprovalResult, InvalidAnswer, cancelled_answer, read_answer
 from agents.tools.base import truncate_output
 from core.db.now import database_now
 from core.db.types import utc_now
@@ -224,7 +224,7 @@ def _result_of(call_id: str, waiting: OpenInterrupts, results: dict[str, ToolMes
 
 def _answered(row: RunInterrupt, answer: InterruptAnswer) -> ApprovalResult:
     if answer.status == "cancelled":
-        return ApprovalResult("done", content=DECLINED)
+        return cancelled_answer(_INTERRUPTS.validate_python(row.interrupt))
     try:
         return read_answer(_INTERRUPTS.validate_python(row.interrupt), answer.payload)
     except InvalidAnswer as fault:
@@ -239,6 +239,9 @@ def _answered_journal(waiting: OpenInterrupts, answers: dict[str, ApprovalResult
             effect = journal.find(_CALL + call_id)
             skill_state = {"skill": effect.outcome["skill"]} if effect and "skill" in effect.outcome else {}
             outcome = {"arguments": answered.arguments, **skill_state}
+            if answered.reply is not None:
+                state = None if effect is None else effect.outcome.get("state")
+                outcome["reply"] = {"answer": answered.reply, "state": state}
         elif answered.content == DECLINED:
             outcome["ran"] = False
         journal.answer(_CALL + call_id, outcome, answered.status)

@@ -59,6 +59,11 @@ class RunService:
         self._is_draining = False
         self._hands_over = False
 
+    @property
+    def is_draining(self) -> bool:
+        """Whether this process is about to end, so that others go on with its runs."""
+        return self._is_draining
+
     async def start(
         self,
         principal: Principal,

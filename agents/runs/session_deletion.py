@@ -1,11 +1,14 @@
 """Deletion of a session, whose run is stopped first."""
 
-from sqlmodel import select
+from collections.abc import Sequence
+
+from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import AgentRun, ChatSession
 from agents.runs.service import RunService
 from agents.sessions import service as sessions
+from agents.sessions.branches import list_branches
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
@@ -16,30 +19,40 @@ from core.errors.conflicts import ThreadBusy
 _ATTEMPTS = 5
 
 
-async def delete_session(database: Database, runs: RunService, principal: Principal, session_id: str) -> None:
-    """Stop the run that holds one of the caller's sessions, then delete the session.
+async def delete_session(
+    database: Database, runs: RunService, principal: Principal, session_id: str, *, only_branch: bool = False
+) -> None:
+    """Stop the runs that hold one of the caller's sessions and its branches, then delete all of them.
 
-    Accepts session and thread ids. Raises ``ThreadBusy`` if new runs keep starting on it.
+    Accepts session and thread ids; with ``only_branch`` the other branches stay. Raises ``ThreadBusy`` if new runs
+    keep starting.
     """
+    row_id = ""
     for _ in range(_ATTEMPTS):
         async with database.reading() as session:
-            row = await sessions.get(session, principal, session_id)
-            run_id = await _active_run(session, row)
-        if run_id is not None:
-            try:
+            row = await sessions.get(session, principal, row_id or session_id)
+            row_id = row.id
+            run_ids = await _active_runs(session, await _doomed(session, row, only_branch=only_branch))
+        try:
+            for run_id in run_ids:
                 await runs.stop(principal, run_id)
-            except RunNotFound:
-                # Another request deleted the session and its run.
-                continue
+        except RunNotFound:
+            # Another request deleted the session and its run.
+            continue
         try:
             async with unit_of_work(database) as work:
-                await sessions.delete(work, await sessions.get(work.session, principal, row.id))
+                row = await sessions.get(work.session, principal, row_id)
+                await sessions.delete(work, await _doomed(work.session, row, only_branch=only_branch))
         except ThreadBusy:
             continue
         return
     raise ThreadBusy
 
 
-async def _active_run(session: AsyncSession, row: ChatSession) -> str | None:
-    query = select(AgentRun.run_id).where(AgentRun.id == row.active_run_id)
-    return (await session.exec(query)).first()
+async def _doomed(session: AsyncSession, row: ChatSession, *, only_branch: bool) -> Sequence[ChatSession]:
+    return [row] if only_branch else await list_branches(session, row)
+
+
+async def _active_runs(session: AsyncSession, rows: Sequence[ChatSession]) -> Sequence[str]:
+    query = select(AgentRun.run_id).where(col(AgentRun.id).in_([row.active_run_id for row in rows]))
+    return (await session.exec(query)).all()

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, tuple_
+from sqlalchemy import select as select_columns
 from sqlalchemy.orm import Mapped
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
 from agents.models import ChatMessage, ChatSession
+from agents.sessions.branches import shown_once
 from core.text.graphemes import grapheme_boundary
 
 _BEFORE = 40
@@ -49,13 +51,13 @@ async def search_sessions(
         .join(ChatSession, col(ChatSession.id) == col(ChatMessage.session_id))
         .where(*conditions, _has(col(ChatMessage.content), words))
         .group_by(col(ChatMessage.session_id))
-        .subquery()
+        .cte()
     )
-    has_words = _has(col(ChatSession.title), words) | newest.c.session_id.is_not(None)
+    has_words = _has(col(ChatSession.title), words) | col(ChatSession.id).in_(select_columns(newest.c.session_id))
     query = (
         select(ChatSession, newest.c.position, func.count().over())
         .join(newest, newest.c.session_id == col(ChatSession.id), isouter=True)
-        .where(*conditions, has_words)
+        .where(*conditions, has_words, shown_once([*conditions, has_words]))
     )
     rows = (await session.exec(arranged(query))).all()
     places = {row.id: place for row, place, _ in rows if place is not None}

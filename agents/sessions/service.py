@@ -11,10 +11,13 @@ from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.models import AgentRun, ChatMessage, ChatSession, RunStatus
+from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
+from agents.sessions.branches import hand_over, list_branches, shown_once
+from agents.sessions.interrupts import open_interrupts, waits_at
 from agents.sessions.search import MessageMatch, search_sessions
 from core.auth.locks import lock_owner
 from core.auth.principal import Principal
+from core.db.now import database_now
 from core.db.pagination import PageRequest, QueryT, paginate
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import UnitOfWork
@@ -35,11 +38,30 @@ _JOINERS = "\u200c\u200d"
 
 @dataclass(frozen=True)
 class SessionListing:
-    """One page of sessions, and how many there are in all. ``matches`` of a search are by ``ChatSession.id``."""
+    """One page of sessions, and how many there are in all.
+
+    ``matches`` of a search and the ``interrupts`` that are open are by ``ChatSession.id``.
+    """
 
     items: Sequence[ChatSession]
     total: int
     matches: Mapping[str, MessageMatch] = field(default_factory=dict[str, MessageMatch])
+    interrupts: Mapping[str, Sequence[RunInterrupt]] = field(default_factory=dict[str, Sequence[RunInterrupt]])
+
+
+@dataclass(frozen=True)
+class SessionFilter:
+    """Filter of a session list; None matches any.
+
+    ``waiting``: whether its run waits for a person. ``search``: words of the title or of a message.
+    """
+
+    is_archived: bool | None = None
+    waiting: bool | None = None
+    search: str = ""
+
+
+_ALL = SessionFilter()
 
 
 @dataclass(frozen=True)
@@ -72,14 +94,25 @@ async def get(session: AsyncSession, principal: Principal, session_id: str) -> C
 
 
 async def list_sessions(
-    session: AsyncSession, principal: Principal, page: PageRequest, *, is_archived: bool | None, search: str = ""
+    session: AsyncSession, principal: Principal, page: PageRequest, only: SessionFilter = _ALL
 ) -> SessionListing:
-    """One page of the caller's sessions, perhaps with ``search`` words in title or messages; None: archived or not."""
+    """One page of the caller's sessions, with what they wait for."""
+    now = await database_now(session)
     conditions: list[ColumnElement[bool]] = [col(ChatSession.owner_id) == principal.user_id]
-    if is_archived is not None:
-        conditions.append(col(ChatSession.is_archived).is_(is_archived))
+    if only.is_archived is not None:
+        conditions.append(col(ChatSession.is_archived).is_(only.is_archived))
+    if only.waiting is not None:
+        conditions.append(waits_at(now) if only.waiting else ~waits_at(now))
+    listing = await _find(session, conditions, only.search, page)
+    return replace(listing, interrupts=await open_interrupts(session, listing.items, now))
+
+
+async def _find(
+    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], search: str, page: PageRequest
+) -> SessionListing:
     if search:
         return await _search(session, conditions, search, page)
+    conditions = [*conditions, shown_once(conditions)]
     query = _paged(select(ChatSession).where(*conditions), page)
     total = select(func.count()).select_from(ChatSession).where(*conditions)
     return SessionListing((await session.exec(query)).all(), (await session.exec(total)).one())
@@ -115,20 +148,31 @@ async def update(
     config: dict[str, JsonValue] | None,
     is_archived: bool | None,
 ) -> ChatSession:
-    """Change a session; None leaves a field as it is."""
-    if title is not None:
-        row.title = title
+    """Change a session; None leaves a field as it is. Title and archive mark are those of all branches."""
+    for branch in await list_branches(work.session, row):
+        if title is not None:
+            branch.title = title
+        if is_archived is not None:
+            branch.is_archived = is_archived
+        work.session.add(branch)
     if config is not None:
         row.config = config
-    if is_archived is not None:
-        row.is_archived = is_archived
     row.updated_at = utc_now()
-    work.session.add(row)
     return row
 
 
-async def delete(work: UnitOfWork, row: ChatSession) -> None:
-    """Delete a session with its messages, runs, events, retrievals and images, unless a run is active."""
+async def delete(work: UnitOfWork, rows: Sequence[ChatSession]) -> None:
+    """Delete all sessions of a conversation, or one of its branches, unless a run is active.
+
+    Their messages, runs, events, retrievals and images go with them, apart from what other branches use.
+    """
+    for row in rows:
+        if len(rows) == 1:
+            await hand_over(work, row)
+        await _delete(work, row)
+
+
+async def _delete(work: UnitOfWork, row: ChatSession) -> None:
     runs = select(AgentRun.id).where(AgentRun.session_id == row.id)
     await retrieval_log.delete_of_runs(work, runs)
     # Decided by the row itself: a run may have begun since it was read.
@@ -200,18 +244,22 @@ def _is_unseen(sign: str) -> bool:
 
 
 async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> None:
-    """Check that the owner may have another session (``most`` 0: unlimited); holds the owner's lock."""
+    """Check that the owner may have another session (``most`` 0: unlimited); holds the owner's lock.
+
+    The branches of a conversation count once.
+    """
     if not most:
         return
     await lock_owner(session, owner_id)
-    query = select(func.count()).where(col(ChatSession.owner_id) == owner_id)
+    conversations = func.count(func.coalesce(ChatSession.conversation_id, ChatSession.id).distinct())
+    query = select(conversations).where(col(ChatSession.owner_id) == owner_id)
     if (await session.exec(query)).one() >= most:
         raise SessionsFull(limit=most)
 
 
 async def count_runs(session: AsyncSession) -> dict[str, int]:
-    """Number of runs in every state."""
-    query = select(AgentRun.status, func.count()).group_by(AgentRun.status)
+    """Number of runs in every state, without the copies in branches."""
+    query = select(AgentRun.status, func.count()).where(col(AgentRun.copy_of).is_(None)).group_by(AgentRun.status)
     counts = dict((await session.exec(query)).all())
     return {status.value: counts.get(status.value, 0) for status in RunStatus}
 

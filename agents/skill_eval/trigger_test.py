@@ -16,9 +16,10 @@ from agents.strategies.shared.model_turn import Turn, TurnTooLong, stream_turn
 from agents.strategies.shared.tool_loop import with_skills
 from agents.tools import build_toolbox
 from agents.tools.base import Toolbox, ToolScope
+from agents.tools.live_call import LiveCall
 from core.db.database import Database
 from core.json_access import as_object, as_text, parse
-from skills.selection.trigger_tests import Answer, TriggerCandidates, TriggerQuery, split_queries
+from skills.selection.trigger_tests import TriggerAnswer, TriggerCandidates, TriggerQuery, split_queries
 
 # One to search, one to load, one for a name that was misspelled.
 _MOST_TURNS = 3
@@ -48,7 +49,7 @@ async def loaded_skill_ids(model: ChatModel, skills: RunSkills, request: str, sp
             return tuple(loaded)
         messages.append(turn.message)
         for call in calls:
-            output = await tools.call(call.name, call.arguments, call_id=call.id)
+            output = await tools.call(call.name, call.arguments, live=LiveCall(call.id))
             messages.append(ModelMessage("tool", output.content, tool_call_id=call.id))
     return ()
 
@@ -105,10 +106,10 @@ class TriggerTrials:
         finally:
             await record_usage(self._database, candidates.reader_id, self._chosen, spent)
 
-    def answers(self, queries: Sequence[TriggerQuery]) -> list[Answer]:
+    def answers(self, queries: Sequence[TriggerQuery]) -> list[TriggerAnswer]:
         candidates = self._candidates
         cards = {card.id: card for card in (*candidates.siblings, candidates.tested)}
-        answers: list[Answer] = []
+        answers: list[TriggerAnswer] = []
         for place, (query, split) in enumerate(zip(queries, split_queries(queries), strict=True)):
             loaded = self._loaded[place]
             share = sum(candidates.tested.id in ids for ids in loaded) / len(loaded)
@@ -117,5 +118,5 @@ class TriggerTrials:
             best = min(first, key=lambda id_: (-first[id_], id_))
             name = candidates.name_of(cards[best]) if best else None
             is_triggered = share >= _TRIGGERED_FROM
-            answers.append(Answer(query.query, query.should_trigger, is_triggered, share, name, split))
+            answers.append(TriggerAnswer(query.query, query.should_trigger, is_triggered, share, name, split))
         return answers

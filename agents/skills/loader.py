@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -17,6 +16,7 @@ from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.database import Database
+from core.db.insert import insert_into
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.base import AgentexError
@@ -29,8 +29,6 @@ from skills.store.usage import UsageKind, count_uses
 log = get_logger(__name__)
 
 _PAUSE_SECONDS = 1.0
-
-_INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
 class ImpressionCounter:
@@ -125,8 +123,7 @@ class OwnerSkillLoader:
             log.info("skill.gone", skill_id=skill.id)
 
     async def _add(self, work: UnitOfWork, skill: SkillVersionRef, key: str, *, chosen: bool) -> bool:
-        insert = _INSERTS[work.session.get_bind().dialect.name]
-        row = insert(RunSkill).values(
+        row = insert_into(work.session, RunSkill).values(
             task_id=self._task_id,
             skill_id=skill.id,
             version=skill.version,

@@ -17,7 +17,14 @@ from agents.skills.run_skills import ALWAYS_ALLOWED, LOAD
 from agents.strategies.shared.model_turn import Turn
 from agents.strategies.shared.prompts import delimited
 from agents.strategies.shared.tool_calls import search_call
-from agents.strategies.shared.tool_loop import CUT_CALL, EXTRA_CALL, MOST_CALLS, CheckCitations, CitedAnswerStrategy
+from agents.strategies.shared.tool_loop import (
+    CUT_CALL,
+    EXTRA_CALL,
+    MOST_CALLS,
+    Answer,
+    CheckCitations,
+    CitedAnswerStrategy,
+)
 from agents.tools import build_toolbox, search_knowledge_base
 from agents.tools.base import ToolScope
 from core.json_access import as_list, as_object, as_text, parse
@@ -76,10 +83,6 @@ class Rewrite(Event):
 
 class Widen(Event):
     """None of them helps."""
-
-
-class Answer(Event):
-    """Enough is known, or there is nothing more to find."""
 
 
 class AgenticRag(CitedAnswerStrategy):

@@ -7,7 +7,7 @@ from agents.events import RunEvent
 from agents.llm.base import ModelMessage
 from agents.run_context import RunContext
 from agents.strategies.shared.prompts import CITE
-from agents.strategies.shared.tool_loop import CheckCitations, CitedAnswerStrategy
+from agents.strategies.shared.tool_loop import Answer, CheckCitations, CitedAnswerStrategy
 from core.errors.server import ModelFailed
 
 
@@ -21,10 +21,6 @@ class Observe(Event):
 
 class Think(Event):
     """The model should go on thinking."""
-
-
-class Answer(Event):
-    """A budget is used up: only the answer is left."""
 
 
 class React(CitedAnswerStrategy):

@@ -18,7 +18,7 @@ from agents.strategies.shared.citation_check import check_citations, unsupported
 from agents.strategies.shared.prompts import CITE, delimited
 from agents.strategies.shared.structured_output import ask_structured
 from agents.strategies.shared.subtask import SubtaskResult, run_subtask
-from agents.strategies.shared.tool_loop import CheckCitations, CitedAnswerStrategy
+from agents.strategies.shared.tool_loop import Answer, CheckCitations, CitedAnswerStrategy
 from agents.tools import search_knowledge_base
 
 _PENALTY = 0.15
@@ -96,10 +96,6 @@ class Evaluate(Event):
 
 class Reflect(Event):
     """It fell short."""
-
-
-class Answer(Event):
-    """It is good enough, or no more may be tried."""
 
 
 class Reflexion(CitedAnswerStrategy):

@@ -14,6 +14,7 @@ from agents.tools import (
     human,
     load_skill,
     mcp,
+    mcp_texts,
     read_document,
     read_skill_file,
     recall_memory,
@@ -38,6 +39,7 @@ TOOL_MODULES = (
     find_skills,
     complete_step,
     mcp,
+    mcp_texts,
     client_tools,
 )
 

@@ -11,9 +11,11 @@ from agents.events import Interrupt
 from agents.llm.base import ToolCall
 from agents.tools.base import Tool, UserPrompt
 from agents.tools.json_schema import schema_fault
+from agents.tools.live_call import CallQuestion
 from core.json_access import as_object, as_text, parse
 
 DECLINED = "Declined: the user does not want this call. Do not make it again unless asked to."
+_SERVER_ASKS = ("The MCP server {server} asks: {message}", "MCP 服务器 {server} 询问：{message}")
 _ASKED = ("Run {name} with these arguments?", "是否以这些参数运行 {name}？")
 
 
@@ -23,11 +25,15 @@ class InvalidAnswer(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResult:
-    """The effect of an answer: ``approved`` runs the call, ``done`` makes ``content`` its result."""
+    """The effect of an answer: ``approved`` runs the call, ``done`` makes ``content`` its result.
+
+    ``reply`` is the answer to a question that the call itself had asked, which then goes on.
+    """
 
     status: Literal["approved", "done"]
     arguments: str = ""
     content: str = ""
+    reply: JsonValue = None
 
 
 def build_interrupt(
@@ -66,6 +72,38 @@ def build_interrupt(
     return Interrupt(str(uuid4()), "tool_call", message, call.id, schema, until, metadata)
 
 
+def build_call_question(
+    call: ToolCall, arguments: str, question: CallQuestion, *, until: str, is_chinese: bool
+) -> Interrupt:
+    """The interrupt for a question that came up inside of a call.
+
+    Args:
+        arguments: Those that the call was made with.
+        until: Expiry, ISO 8601.
+    """
+    message = _SERVER_ASKS[is_chinese].format(server=question.server, message=question.message)
+    facts: dict[str, JsonValue] = {"server": question.server, "message": question.message}
+    metadata: dict[str, JsonValue] = {
+        "tool": call.name,
+        "arguments": parse(arguments or "{}"),
+        "allowed": ["response", "reject"],
+        "elicitation": {**facts, "mode": "url", "url": question.url} if question.url else {**facts, "mode": "form"},
+    }
+    return Interrupt(str(uuid4()), "input_required", message, call.id, question.schema, until, metadata)
+
+
+def cancelled_answer(interrupt: Interrupt) -> ApprovalResult:
+    """The effect of giving up on a question: a call that asked hears of it, others are not made."""
+    if "elicitation" in interrupt.metadata:
+        return _reply(interrupt, {"action": "cancel"})
+    return ApprovalResult("done", content=DECLINED)
+
+
+def _reply(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
+    arguments = json.dumps(interrupt.metadata["arguments"], ensure_ascii=False)
+    return ApprovalResult("approved", arguments=arguments, reply=payload)
+
+
 def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
     """Apply a person's answer to the call (reference shapes of AG-UI 1.0).
 
@@ -74,6 +112,11 @@ def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
     """
     if fault := schema_fault(interrupt.response_schema, payload):
         raise InvalidAnswer(fault)
+    if facts := as_object(interrupt.metadata.get("elicitation")):
+        answer = as_object(payload)
+        if facts["mode"] == "form" and answer["action"] == "accept" and "content" not in answer:
+            raise InvalidAnswer("content: an accepted form needs it")
+        return _reply(interrupt, payload)
     if filled := as_text(interrupt.metadata.get("fills")):
         original = as_object(interrupt.metadata["arguments"])
         answers = {**as_object(original.get(filled)), **as_object(payload)}

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeVar
@@ -18,6 +17,7 @@ from agents.run_context import RunContext, ToolRules
 from agents.skills.run_skills import ALWAYS_ALLOWED, RunSkills
 from agents.tool_names import LeftOutTool
 from agents.tools.json_schema import schema_fault
+from agents.tools.live_call import CallSuspended, LiveCall, enter_call, live_call
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
 from core.json_access import parse
@@ -36,8 +36,6 @@ _TOO_MANY = (
     f"a run offers at most {_MOST_OFFERED} tools: bring fewer, or name the connections that the run shall use",
     f"一次运行最多提供 {_MOST_OFFERED} 个工具：请减少工具，或指定本次运行使用的连接",
 )
-
-_call_id: ContextVar[str] = ContextVar("call_id", default="")
 
 _log = get_logger(__name__)
 
@@ -253,17 +251,19 @@ class Toolbox:
         fault = schema_fault(tool.parameters, value)
         return f"The arguments are not valid: {fault}." if fault else None
 
-    async def call(self, name: str, arguments: str, *, call_id: str = "", is_approved: bool = False) -> ToolOutput:
+    async def call(
+        self, name: str, arguments: str, *, live: LiveCall | None = None, is_approved: bool = False
+    ) -> ToolOutput:
         """Run a tool; every failure comes back as a sentence the model can act on.
 
-        ``call_id`` identifies repeated calls.
+        Raises ``CallSuspended`` where a person has to answer before the call goes on.
         """
         tool = self.get(name)
         is_waiting = tool is not None and tool.needs_others and not is_approved
         if tool is None or is_waiting or name in self._off or self.refusal(name) is not None:
             why = self.call_error(name, arguments)
             return ToolOutput(why or f"The tool {name} needs an answer first.", ran=False)
-        _call_id.set(call_id)
+        enter_call(live or LiveCall())
         content = await _tried(tool, tool.invoke, arguments)
         if isinstance(content, ToolOutput):
             return content
@@ -289,6 +289,8 @@ async def _tried(tool: Tool, work: Callable[[str], Awaitable[ResultT]], argument
     try:
         async with asyncio.timeout(tool.timeout_seconds):
             return await work(arguments)
+    except CallSuspended:
+        raise
     except ValidationError as error:
         return ToolOutput(f"The arguments are not valid: {validation_summary(error)}.", ran=False)
     except ToolError as why:
@@ -311,7 +313,7 @@ def _explained(error: AgentexError) -> str:
 
 def current_call_id() -> str:
     """The id of the running call, the same when repeated; empty outside of a call."""
-    return _call_id.get()
+    return live_call().id
 
 
 def argument_error(tool: str, fault: InvalidRequest) -> ValidationError:

@@ -23,7 +23,7 @@ _PAGE = """<!doctype html>
 <p>{message}</p>
 <p lang="zh">{message_zh}</p>
 <p><small>{code}</small></p>
-<p><a href="/">Agentex</a></p>
+<p><a href="/sign-in">Sign in again / 重新登录</a></p>
 </html>
 """
 

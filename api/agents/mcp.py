@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import Depends
 from pydantic import Field, JsonValue
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.llm.tool_schemas import SchemaFault, normal_schema
 from agents.mcp import connections
@@ -15,7 +16,9 @@ from agents.mcp.config import McpType
 from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, ConnectionWithTools
 from agents.mcp.errors import McpRefusal
 from agents.mcp.forms import LONGEST_TOKEN, ConnectionForm, create, update
-from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
+from agents.mcp.models import LONGEST_CLIENT_ID, LONGEST_NAME, OAUTH, McpAuthorization, McpConnection, McpStatus
+from agents.mcp.oauth.authorizations import list_valid
+from agents.mcp.service import McpCall
 from agents.mcp.tools import McpTool, callable_name, left_out_to_json
 from agents.tools.json_schema import schema_fault
 from api.container import AgentServices
@@ -29,6 +32,7 @@ from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import McpConnectionNotFound, McpToolNotFound, PermissionDenied, ToolPolicyFixed
+from core.errors.base import AgentexError
 from core.errors.conflicts import McpConnectionsFull, McpNameTaken, McpSwitchedOff
 from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
 from core.errors.server import McpRefused, McpResultTooLarge, McpUnavailable
@@ -41,7 +45,10 @@ Create = Depends(requires(Permission.MCP_CREATE))
 Call = Depends(requires(Permission.AGENT_RUN))
 _ABSENT = McpConnectionNotFound
 _MILLISECONDS = 1000
-AuthType = Literal["none", "bearer"]
+_CLIENT = (
+    "Of a client that you have registered at the server's authorization server; without one Agentex registers itself."
+)
+AuthType = Literal["none", "bearer", "oauth"]
 
 
 class McpConfig(RequestModel):
@@ -60,13 +67,15 @@ class McpConfig(RequestModel):
 
 
 class McpConnectionBody(RequestModel):
-    """A new connection; without `auth_type`, `bearer` if there is a token."""
+    """A new connection; without `auth_type`, `bearer` if there is a token, `oauth` if there is a client id."""
 
     name: Text = Field(min_length=1, max_length=LONGEST_NAME, examples=["File System"])
     type: McpType = Field(description="`standard` is streamable HTTP")
     url: Text = Field(max_length=LONGEST_URL, examples=["https://mcp.example.com/mcp"])
     auth_type: AuthType | None = None
     auth_token: Secret | None = Field(default=None, max_length=LONGEST_TOKEN)
+    client_id: Text | None = Field(default=None, max_length=LONGEST_CLIENT_ID, description=_CLIENT)
+    client_secret: Secret | None = Field(default=None, max_length=LONGEST_TOKEN)
     config: McpConfig = McpConfig()
     enabled: bool = True
 
@@ -79,6 +88,8 @@ class McpConnectionChangeBody(RequestModel):
     url: Text | None = Field(default=None, max_length=LONGEST_URL)
     auth_type: AuthType | None = None
     auth_token: Secret | None = Field(default=None, max_length=LONGEST_TOKEN)
+    client_id: Text | None = Field(default=None, max_length=LONGEST_CLIENT_ID, description=_CLIENT)
+    client_secret: Secret | None = Field(default=None, max_length=LONGEST_TOKEN)
     config: McpConfig | None = None
     enabled: bool | None = None
 
@@ -91,10 +102,20 @@ class McpToolLeftOut(ResponseModel):
     reason_zh: str
 
 
-class McpConnectionAnswer(ResponseModel):
-    """A connection; its token is never shown.
+class McpAuthorizationAnswer(ResponseModel):
+    """What the owner has authorised: at which server, for which scopes, and when; the tokens are never shown."""
 
-    ``fault`` is why the last contact failed, ``left_out`` what the last list holds besides its tools.
+    issuer: str
+    scope: str | None
+    authorized_at: datetime
+    expires_at: datetime | None
+
+
+class McpConnectionAnswer(ResponseModel):
+    """A connection; its token, client secret and OAuth tokens are never shown.
+
+    ``fault`` is why the last contact failed, ``left_out`` what the last list holds besides its tools, ``features``
+    what the server has besides tools: ``resources``, ``prompts``.
     """
 
     id: str
@@ -103,11 +124,15 @@ class McpConnectionAnswer(ResponseModel):
     url: str
     auth_type: AuthType
     has_secret: bool
+    client_id: str | None
+    has_client_secret: bool
+    authorization: McpAuthorizationAnswer | None
     config: dict[str, JsonValue]
     status: McpStatus
     fault: str | None
     tool_count: int
     left_out: list[McpToolLeftOut]
+    features: list[str]
     enabled: bool
     checked_at: datetime | None
     created_at: datetime
@@ -115,11 +140,13 @@ class McpConnectionAnswer(ResponseModel):
 
 
 class McpTested(ResponseModel):
-    """How a test went; ``latency`` in milliseconds, ``message`` says why it failed."""
+    """How a test went; ``latency`` in milliseconds, ``message`` says why it failed, ``fault`` is its stable name."""
 
     success: bool
     latency: int
     message: str
+    message_zh: str
+    fault: str | None
     tool_count: int
     left_out: list[McpToolLeftOut]
 
@@ -141,7 +168,7 @@ class McpToolAnswer(ResponseModel):
     schema_fault_zh: str | None
 
 
-class McpToolList(ResponseModel):
+class McpToolListAnswer(ResponseModel):
     """The tools of a server; ``is_stale`` where it gave no list now and this is its last one."""
 
     items: list[McpToolAnswer]
@@ -164,10 +191,23 @@ class McpCalled(ResponseModel):
     duration: int
 
 
-def _answer(row: McpConnection) -> McpConnectionAnswer:
-    return McpConnectionAnswer.model_validate(
-        {**row.model_dump(exclude={"sealed_token"}), "has_secret": row.sealed_token is not None}
-    )
+async def _answers(session: AsyncSession, rows: Sequence[McpConnection]) -> list[McpConnectionAnswer]:
+    authorizations = await list_valid(session, [row.id for row in rows if row.auth_type == OAUTH])
+    return [_answer(row, authorizations.get(row.id)) for row in rows]
+
+
+async def answer_of(session: AsyncSession, row: McpConnection) -> McpConnectionAnswer:
+    """A connection with its authorization, as the API shows it."""
+    (answer,) = await _answers(session, [row])
+    return answer
+
+
+def _answer(row: McpConnection, authorization: McpAuthorization | None) -> McpConnectionAnswer:
+    fields = row.model_dump(exclude={"sealed_token", "sealed_client_secret", "challenge"})
+    fields["has_secret"] = row.sealed_token is not None
+    fields["has_client_secret"] = row.sealed_client_secret is not None
+    fields["authorization"] = None if authorization is None else authorization.model_dump()
+    return McpConnectionAnswer.model_validate(fields)
 
 
 def _left_out(tools: Sequence[JsonValue]) -> list[McpToolLeftOut]:
@@ -190,10 +230,10 @@ def _tool(connection_name: str, tool: McpTool) -> McpToolAnswer:
     )
 
 
-def _tools(connection: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpToolList:
+def _tools(connection: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpToolListAnswer:
     items = [_tool(connection.row.name, tool) for tool in tools]
     left_out = _left_out(connection.row.left_out)
-    return McpToolList(
+    return McpToolListAnswer(
         items=items, total=len(items), left_out=left_out, is_stale=is_stale, listed_at=connection.listed_at
     )
 
@@ -204,7 +244,7 @@ async def list_mcp_connections(
 ) -> Envelope[Items[McpConnectionAnswer]]:
     """One's own connections."""
     listing = await connections.list_page(session, principal.user_id, page)
-    return page_of([_answer(row) for row in listing.items], page, total=listing.total)
+    return page_of(await _answers(session, listing.items), page, total=listing.total)
 
 
 @router.post(
@@ -219,7 +259,8 @@ async def create_mcp_connection(
     """Keep a connection."""
     form = ConnectionForm(**body.model_dump(exclude={"config"}), config=body.config.model_dump(exclude_none=True))
     row = await create(database, agents.mcp, principal.user_id, form)
-    return Envelope(data=_answer(row))
+    async with database.reading() as session:
+        return Envelope(data=await answer_of(session, row))
 
 
 @router.get("/{connection_id}", dependencies=[View], responses=error_responses(_ABSENT))
@@ -228,7 +269,7 @@ async def read_mcp_connection(
 ) -> Envelope[McpConnectionAnswer]:
     """One connection."""
     row = await connections.get(session, principal.user_id, connection_id)
-    return Envelope(data=_answer(row))
+    return Envelope(data=await answer_of(session, row))
 
 
 @router.put("/{connection_id}", dependencies=[Create], responses=error_responses(_ABSENT, UrlNotAllowed, McpNameTaken))
@@ -243,7 +284,8 @@ async def change_mcp_connection(
     config = None if body.config is None else body.config.model_dump(exclude_none=True)
     form = ConnectionForm(**body.model_dump(exclude={"config"}), config=config)
     row = await update(database, agents.mcp, (principal.user_id, connection_id), form)
-    return Envelope(data=_answer(row))
+    async with database.reading() as session:
+        return Envelope(data=await answer_of(session, row))
 
 
 @router.delete("/{connection_id}", dependencies=[Create], responses=error_responses(_ABSENT))
@@ -268,12 +310,14 @@ async def test_mcp_connection(
     latency = round((time.monotonic() - start) * _MILLISECONDS)
     failure = contact.failure
     left_out = _left_out(left_out_to_json(contact.listing.left_out))
-    message = _success(len(contact.listing.left_out)) if failure is None else _reason(failure.details)
+    message, message_zh = _success(len(left_out)) if failure is None else _reason(failure)
     return Envelope(
         data=McpTested(
             success=failure is None,
             latency=latency,
             message=message,
+            message_zh=message_zh,
+            fault=None if failure is None else str(failure.details.get("fault", "too_large")),
             tool_count=len(contact.tools),
             left_out=left_out,
         )
@@ -285,7 +329,7 @@ async def test_mcp_connection(
 )
 async def list_mcp_tools(
     connection_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
-) -> Envelope[McpToolList]:
+) -> Envelope[McpToolListAnswer]:
     """The tools of a server: asked for now, or its last list where it gives none."""
     connection = await _usable_connection(database, agents, principal, connection_id)
     if not connection.row.enabled:
@@ -339,7 +383,7 @@ async def call_mcp_tool(
         raise InvalidRequest("params", fault)
     start = time.monotonic()
     try:
-        result = await agents.mcp.call(connection.row, tool.name, body.params)
+        result = await agents.mcp.call(connection.row, McpCall(tool.name, body.params))
     except McpRefusal as refusal:
         raise McpRefused(reason=refusal.text) from refusal
     duration = round((time.monotonic() - start) * _MILLISECONDS)
@@ -357,12 +401,18 @@ async def _usable_connection(
     return connection
 
 
-def _success(left_out: int) -> str:
+def _success(left_out: int) -> tuple[str, str]:
     if left_out == 0:
-        return "Connection successful"
+        return "Connection successful", "连接成功"
     verb = "tool is" if left_out == 1 else "tools are"
-    return f"Connection successful; {left_out} {verb} left out, see left_out"
+    return (
+        f"Connection successful; {left_out} {verb} left out, see left_out",
+        f"连接成功；有 {left_out} 个工具未采用，见 left_out",
+    )
 
 
-def _reason(details: dict[str, object]) -> str:
-    return f"The server can't be used: {details.get('reason', 'unknown')}"
+def _reason(failure: AgentexError) -> tuple[str, str]:
+    reason, reason_zh = (failure.details.get(name) for name in ("reason", "reason_zh"))
+    if reason_zh is None:
+        return failure.message, failure.message_zh
+    return f"The server can't be used: {reason}", f"无法使用该服务器：{reason_zh}"

@@ -1,21 +1,26 @@
 """Sessions and their messages (docs/reference/agentex-api.md, section 5)."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Depends, Query
 from pydantic import Field, JsonValue, StringConstraints
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import session_config
+from agents.async_runs import history
+from agents.async_runs.ui_schema import UiSchemaRenderer
 from agents.run_request import MOST_SKILLS
-from agents.runs import session_deletion
+from agents.runs import session_copy, session_deletion
 from agents.sessions import service as sessions
-from agents.sessions.service import check_quota
+from agents.sessions.branches import list_branch_points
+from agents.sessions.service import SessionFilter, check_quota
 from agents.strategies import STRATEGIES
 from api.agents.session_schemas import (
+    BranchPoints,
     ListedSession,
     MessageList,
     SessionAnswer,
+    branch_points_answer,
     listed_session,
     message_answer,
     session_answer,
@@ -37,8 +42,14 @@ from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
-from core.errors.auth import KnowledgeBaseNotFound, McpConnectionNotFound, ModelNotFound, SessionNotFound
-from core.errors.conflicts import SessionsFull, ThreadBusy
+from core.errors.auth import (
+    KnowledgeBaseNotFound,
+    McpConnectionNotFound,
+    MessageNotFound,
+    ModelNotFound,
+    SessionNotFound,
+)
+from core.errors.conflicts import BranchesFull, SessionArchived, SessionsFull, ThreadBusy
 from core.errors.requests import InvalidPagination, InvalidRequest, UnknownAgentType
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
@@ -81,6 +92,12 @@ class SessionChangeBody(RequestModel):
     is_archived: bool | None = None
 
 
+class BranchBody(RequestModel):
+    """Where a branch departs: before this message of the user."""
+
+    before_message_id: Text = Field(min_length=1, max_length=200)
+
+
 async def _config(
     agents: AgentServices, session: AsyncSession, principal: Principal, config: SessionConfig
 ) -> dict[str, JsonValue]:
@@ -91,17 +108,27 @@ async def _config(
     return fields
 
 
+async def _filter(
+    is_archived: bool | None = None,
+    waiting: Annotated[bool | None, Query(description="Only those that wait for an answer of yours, or do not")] = None,
+    search: Annotated[Text, Query(max_length=200, description="Words as they stand in the title or in a message")] = "",
+) -> SessionFilter:
+    return SessionFilter(is_archived, waiting, search.strip())
+
+
 @router.get("", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_sessions(
     principal: CurrentPrincipal,
     session: Reading,
     page: Annotated[PageRequest, Depends(paging(*sessions.SORT_FIELDS))],
-    is_archived: bool | None = None,
-    search: Annotated[Text, Query(max_length=200, description="Words as they stand in the title or in a message")] = "",
+    only: Annotated[SessionFilter, Depends(_filter)],
 ) -> Envelope[Items[ListedSession]]:
-    """One's own sessions, all of them or those in which something was said."""
-    listing = await sessions.list_sessions(session, principal, page, is_archived=is_archived, search=search.strip())
-    items = [listed_session(row, listing.matches.get(row.id)) for row in listing.items]
+    """One's own sessions, all of them or those in which something was said, with what they wait for.
+
+    Of the branches of a conversation, only the one used last of those that are looked for.
+    """
+    listing = await sessions.list_sessions(session, principal, page, only)
+    items = [listed_session(row, listing) for row in listing.items]
     return page_of(items, page, total=listing.total)
 
 
@@ -138,7 +165,7 @@ async def read_session(session_id: Text, principal: CurrentPrincipal, session: R
 async def change_session(
     session_id: Text, body: SessionChangeBody, principal: CurrentPrincipal, agents: Agents, work: Writing
 ) -> Envelope[SessionAnswer]:
-    """Change a session's title, settings or archive mark."""
+    """Change a session's settings, or the title or archive mark of all its branches."""
     row = await sessions.get(work.session, principal, session_id)
     config = None
     if body.config is not None:
@@ -147,13 +174,43 @@ async def change_session(
     return Envelope(data=session_answer(row))
 
 
-@router.delete("/{session_id}", dependencies=[Write], responses=error_responses(SessionNotFound, ThreadBusy))
+Scope = Annotated[Literal["conversation", "branch"], Query(description="Whether all branches go, or the others stay")]
+
+
+@router.delete(
+    "/{session_id}", dependencies=[Write], responses=error_responses(InvalidRequest, SessionNotFound, ThreadBusy)
+)
 async def delete_session(
-    session_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
+    session_id: Text,
+    principal: CurrentPrincipal,
+    database: CurrentDatabase,
+    agents: Agents,
+    scope: Scope = "conversation",
 ) -> Empty:
-    """Delete a session with its messages; a run that is under way is stopped first."""
-    await session_deletion.delete_session(database, agents.runs, principal, session_id)
+    """Delete a session with its messages and branches; runs that are under way are stopped first."""
+    only_branch = scope == "branch"
+    await session_deletion.delete_session(database, agents.runs, principal, session_id, only_branch=only_branch)
     return Empty()
+
+
+@router.post(
+    "/{session_id}/branches",
+    dependencies=[Write],
+    responses=error_responses(InvalidRequest, SessionNotFound, SessionArchived, BranchesFull),
+)
+async def create_branch(
+    session_id: Text, body: BranchBody, principal: CurrentPrincipal, database: CurrentDatabase
+) -> Envelope[SessionAnswer]:
+    """Begin a branch: a session of its own with copies of what came before a question."""
+    row = await session_copy.create_branch(database, principal, session_id, body.before_message_id)
+    return Envelope(data=session_answer(row))
+
+
+@router.get("/{session_id}/branches", dependencies=[View], responses=error_responses(SessionNotFound))
+async def list_branches(session_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[BranchPoints]:
+    """The questions of a session in whose place other branches of its conversation ask something else."""
+    row = await sessions.get(session, principal, session_id)
+    return Envelope(data=branch_points_answer(await list_branch_points(session, row)))
 
 
 @router.get("/{session_id}/messages", dependencies=[View], responses=error_responses(SessionNotFound))
@@ -169,3 +226,16 @@ async def list_messages(
     listing = await sessions.list_messages(session, row, before_id=before_id, limit=limit)
     items = [message_answer(message) for message in listing.items]
     return Envelope(data=MessageList(items=items, has_more=listing.has_more))
+
+
+@router.get(
+    "/{session_id}/messages/{message_id}/ui-schema",
+    dependencies=[View],
+    responses=error_responses(SessionNotFound, MessageNotFound),
+)
+async def read_ui_schema(
+    session_id: Text, message_id: Text, principal: CurrentPrincipal, session: Reading
+) -> Envelope[UiSchemaRenderer | None]:
+    """The card of an answer, also of one that came over AG-UI; null for a message that is no answer."""
+    card = await history.read_ui_schema(session, principal, session_id, message_id)
+    return Envelope(data=None if card is None else UiSchemaRenderer.model_validate(card))

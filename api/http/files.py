@@ -73,9 +73,20 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE
 
 def content_disposition(title: str, *, fallback: str, extension: str) -> str:
     """The header that saves an answer under any title; ``fallback`` is an ASCII name, the extension has no dot."""
-    name = safe_name(title) or fallback
-    ascii_name = f'filename="{fallback}.{extension}"'
-    return f"attachment; {ascii_name}; filename*=UTF-8''{quote(f'{name}.{extension}', safe='')}"
+    return _attachment(f"{safe_name(title) or fallback}.{extension}", f"{fallback}.{extension}")
+
+
+def file_disposition(path: str, *, fallback: str) -> str:
+    """The header that saves a file under the last part of its path, with its ending; ``fallback`` is an ASCII name."""
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    ending = safe_name(ending)
+    name = f"{safe_name(stem) or fallback}.{ending}" if dot and ending else safe_name(stem or ending) or fallback
+    is_plain = name.isascii() and not set(name) & set('"%')
+    return _attachment(name, name if is_plain else f"{fallback}.{ending}" if dot and ending.isascii() else fallback)
+
+
+def _attachment(name: str, ascii_name: str) -> str:
+    return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def safe_name(title: str) -> str:

@@ -3,7 +3,7 @@
 from starlette.types import Scope
 
 from core.auth.principal import Principal
-from core.errors.requests import TooManyRequests
+from core.errors.requests import TooManyEvents, TooManyRequests
 from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, charge_or_refuse
 from core.settings.http import AccessSettings
 
@@ -23,6 +23,7 @@ class RequestLimits:
         self._limiter = limiter
         self._general = Limit(settings.requests_per_minute, _MINUTE)
         self._per_key = Limit(settings.key_requests_per_minute, _MINUTE)
+        self._per_source = Limit(settings.source_events_per_minute, _MINUTE)
 
     async def admit(self, principal: Principal) -> None:
         charges = [Charge(f"user:{principal.user_id}", self._general)]
@@ -34,3 +35,7 @@ class RequestLimits:
         """Count a request without a valid credential; others' valid requests from the same address do not count."""
         charge = Charge(f"address:{address_range(client_address(scope))}", self._general)
         await charge_or_refuse(self._limiter, [charge], TooManyRequests)
+
+    async def admit_event(self, source_id: str) -> None:
+        """Count a signed event of an event source; forged ones count as strangers' only, and take nothing from it."""
+        await charge_or_refuse(self._limiter, [Charge(f"events:{source_id}", self._per_source)], TooManyEvents)

@@ -95,8 +95,12 @@ class DocumentChangeBody(RequestModel):
 async def _filter(
     status: DocumentStatus | None = None,
     name: Annotated[Text | None, Query(max_length=1000, description="Only documents of exactly this name")] = None,
+    name_contains: Annotated[
+        Text | None,
+        Query(max_length=255, description="Only documents with this in their name, in upper or lower case"),
+    ] = None,
 ) -> DocumentFilter:
-    return DocumentFilter(status, name)
+    return DocumentFilter(status, name, name_contains)
 
 
 @router.get("", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound))

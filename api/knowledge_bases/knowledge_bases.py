@@ -1,9 +1,10 @@
 """Knowledge bases (docs/reference/agentex-api.md, sections 9.1 to 9.5)."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import Depends
+from fastapi import Depends, Query
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -15,13 +16,14 @@ from api.knowledge_bases.notices import Notice, reindex_notices, replacement_not
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
 from core.auth.sharing import access_by_id
+from core.auth.users import find_usernames
 from core.db.pagination import PageRequest
 from core.errors.auth import KnowledgeBaseNotFound, OwnerOnly, ReadOnly
 from core.errors.conflicts import KnowledgeBaseNameTaken, ReindexRunning
 from core.errors.requests import InvalidPagination, InvalidRequest, UnknownEmbeddingModel
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
-from kb_service.models import KnowledgeBase, SplitterName
+from kb_service.models import DocumentStatus, KnowledgeBase, SplitterName
 from kb_service.reindex import service as reindex_service
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.visibility import count_documents
@@ -34,7 +36,8 @@ Write = Depends(requires(Permission.KB_WRITE))
 class KnowledgeBaseAnswer(ResponseModel):
     """A knowledge base; chunk sizes are in tokens.
 
-    ``notices`` are for those who may write: `reindex_offered` where the server has a better embedding model.
+    ``owner_name`` is the owner's user name, empty where the account is gone. ``notices`` are for those who may write:
+    `reindex_offered` where the server has a better embedding model.
     """
 
     id: str
@@ -51,6 +54,7 @@ class KnowledgeBaseAnswer(ResponseModel):
     is_public: bool
     enabled: bool
     owner_id: str
+    owner_name: str
     access: Access
     can_write: bool
     created_at: datetime
@@ -84,11 +88,14 @@ class CreateBody(KnowledgeBaseChangeBody):
     name: Text = Field(max_length=200, examples=["技术文档知识库"])  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] # required here, optional there
 
 
-def _fields(row: KnowledgeBase, access: Access | None, document_count: int) -> dict[str, object]:
+def _fields(
+    row: KnowledgeBase, access: Access | None, document_count: int, owners: Mapping[str, str]
+) -> dict[str, object]:
     can_write = access is not None and access.allows(Action.WRITE)
     return {
         **row.model_dump(exclude={"name_key", "deleted_at"}),
         "document_count": document_count,
+        "owner_name": owners.get(row.owner_id, ""),
         "reindexing": row.target is not None,
         "access": access,
         "can_write": can_write,
@@ -99,19 +106,26 @@ def _fields(row: KnowledgeBase, access: Access | None, document_count: int) -> d
 async def _answer(session: AsyncSession, principal: Principal, row: KnowledgeBase) -> Envelope[KnowledgeBaseAnswer]:
     counts = await count_documents(session, principal, [row])
     access = (await access_by_id(session, principal, [row]))[row.id]
-    fields = _fields(row, access, counts.get(row.id, 0))
+    owners = await find_usernames(session, [row.owner_id])
+    fields = _fields(row, access, counts.get(row.id, 0), owners)
     return Envelope(data=KnowledgeBaseAnswer.model_validate(fields))
 
 
-@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination, InvalidRequest))
 async def list_knowledge_bases(
     principal: CurrentPrincipal,
     session: Reading,
     page: Annotated[PageRequest, Depends(paging(*knowledge_bases.SORT_FIELDS))],
+    document_status: Annotated[
+        list[DocumentStatus], Query(description="Only those with a document in any of these, which the caller reads")
+    ] = [],  # noqa: B006 - FastAPI copies it
 ) -> Envelope[Items[KnowledgeBaseAnswer]]:
     """One's own knowledge bases, those shared with the caller, and the public ones."""
-    listing = await knowledge_bases.list_visible(session, principal, page)
-    items = [KnowledgeBaseAnswer.model_validate(_fields(row, access, count)) for row, count, access in listing.items]
+    listing = await knowledge_bases.list_visible(session, principal, page, document_statuses=document_status)
+    owners = await find_usernames(session, [row.owner_id for row, *_ in listing.items])
+    items = [
+        KnowledgeBaseAnswer.model_validate(_fields(row, access, count, owners)) for row, count, access in listing.items
+    ]
     return page_of(items, page, total=listing.total)
 
 
@@ -128,8 +142,9 @@ async def create_knowledge_base(
     """
     choice = knowledge_bases.choose_model(body.embedding_model)
     row = await knowledge_bases.create(work, principal, body.draft(), embedding_model=choice.model)
+    owners = await find_usernames(work.session, [row.owner_id])
     # No offer of another model: this one was chosen just now.
-    fields = {**_fields(row, Access.OWNER, 0), "notices": replacement_notices(choice)}
+    fields = {**_fields(row, Access.OWNER, 0, owners), "notices": replacement_notices(choice)}
     return Envelope(data=KnowledgeBaseAnswer.model_validate(fields))
 
 

@@ -46,7 +46,7 @@ _FILE_BODY = {
 }
 
 
-class ExpectedPassage(RequestModel):
+class ExpectedPassageBody(RequestModel):
     """A passage that answers the question: its document's name and, if given, words of it."""
 
     document: Text = Field(examples=["handbook.md"])
@@ -57,7 +57,7 @@ class QuestionBody(RequestModel):
     """A question and at least one passage that would answer it."""
 
     question: Text = Field(examples=["How long is the warranty?"])
-    expected: list[ExpectedPassage]
+    expected: list[ExpectedPassageBody]
 
     def draft(self) -> QuestionDraft:
         return QuestionDraft(self.question, [passage.model_dump() for passage in self.expected])

@@ -9,12 +9,13 @@ from pydantic import AfterValidator, Field
 from agents.llm.providers import PROVIDERS
 from agents.llm_registry import service as llm_registry
 from agents.llm_registry.models import LONGEST_MODEL_ID, LONGEST_NAME
+from agents.llm_registry.probe import probe_model
 from agents.llm_registry.service import KNOWN_PROVIDERS, ModelDraft
 from api.dependencies import Agents, Reading, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
-from api.llm.schemas import ModelConfigAnswer, config_answer
+from api.llm.schemas import ModelConfigAnswer, TestAnswer, config_answer, test_answer
 from core.auth.permissions import Permission
 from core.errors.auth import ModelNotFound
 from core.errors.conflicts import ModelNameTaken
@@ -78,6 +79,16 @@ class ModelBody(RequestModel):
     user_access: Ids | None = None
 
 
+class ModelTestBody(ModelBody):
+    """A model to test as it would be registered.
+
+    With ``registered_id``, the edits of a model that is registered: its key is used where ``api_key`` is left out and
+    the address is the one that it was given for.
+    """
+
+    registered_id: Text | None = None
+
+
 class ModelChangeBody(RequestModel):
     """What may be changed; what is left out stays.
 
@@ -139,6 +150,18 @@ async def register_model(body: ModelBody, agents: Agents) -> Envelope[ModelConfi
     draft = ModelDraft(**fields)  # pyright: ignore[reportArgumentType] # checked by the body
     key = body.api_key or ""
     return Envelope(data=config_answer(await agents.model_registry.create(draft, key), agents.models.clients))
+
+
+@router.post(
+    "/models/test", dependencies=[Manage], responses=error_responses(InvalidRequest, UrlNotAllowed, ModelNotFound)
+)
+async def test_model_draft(body: ModelTestBody, agents: Agents) -> Envelope[TestAnswer]:
+    """Ask a model for its first word, once, before it is registered or changed; nothing is stored."""
+    fields = _draft_fields(body, set(ModelBody.model_fields))
+    draft = ModelDraft(**fields)  # pyright: ignore[reportArgumentType] # checked by the body
+    key = (body.api_key or "") if "api_key" in body.model_fields_set else None
+    model = await agents.model_registry.open_draft(draft, key, body.registered_id)
+    return Envelope(data=test_answer(await probe_model(model)))
 
 
 @router.get("/models/{model_id}", dependencies=[Manage], responses=error_responses(ModelNotFound))

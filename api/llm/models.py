@@ -17,7 +17,7 @@ from api.dependencies import Agents, CurrentContext, CurrentPrincipal, Knowledge
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
-from api.llm.schemas import ModelAnswer, chat_answers, embedding_id
+from api.llm.schemas import SUCCESS, SUCCESS_ZH, ModelAnswer, TestAnswer, chat_answers, embedding_id, test_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -33,8 +33,6 @@ router = Router(prefix="/api/v1/models", tags=["models"])
 View = Depends(requires(Permission.MODELS_VIEW))
 _USUAL_DAYS = 30
 _MOST_DAYS = 366
-_SUCCESS = "Connection successful"
-_SUCCESS_ZH = "连接成功"
 _WORD = "hello"
 
 
@@ -42,19 +40,6 @@ class ModelList(ResponseModel):
     """The models that the caller may use."""
 
     items: list[ModelAnswer]
-
-
-class TestAnswer(ResponseModel):
-    """What came of asking a model for its first word (seed 002, section 6.5).
-
-    ``latency`` is in milliseconds. ``fault`` is the stable name of what is wrong.
-    """
-
-    success: bool
-    latency: int
-    message: str
-    message_zh: str
-    fault: str | None
 
 
 class UsageAnswer(ResponseModel):
@@ -152,15 +137,8 @@ async def test_model(model_id: Text, principal: CurrentPrincipal, context: Curre
     for space in context.knowledge.spaces.values():
         if embedding_id(space.model.name) == model_id:
             return Envelope(data=await _try_encoder(space))
-    came = await probe_model(await _find(context.database, context.agents, principal, model_id))
     return Envelope(
-        data=TestAnswer(
-            success=not came.fault,
-            latency=came.milliseconds,
-            message=came.reason or _SUCCESS,
-            message_zh=came.reason_zh or _SUCCESS_ZH,
-            fault=came.fault or None,
-        )
+        data=test_answer(await probe_model(await _find(context.database, context.agents, principal, model_id)))
     )
 
 
@@ -184,7 +162,7 @@ async def _try_encoder(space: EmbeddingSpace) -> TestAnswer:
     return TestAnswer(
         success=failure is None,
         latency=round((perf_counter() - began) * 1000),
-        message=failure.message if failure else _SUCCESS,
-        message_zh=failure.message_zh if failure else _SUCCESS_ZH,
+        message=failure.message if failure else SUCCESS,
+        message_zh=failure.message_zh if failure else SUCCESS_ZH,
         fault=failure.wire_name.lower() if failure else None,
     )

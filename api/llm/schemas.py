@@ -11,10 +11,13 @@ from agents.llm.base import ChatModel
 from agents.llm.config import ModelEndpoint
 from agents.llm_registry.client_cache import ModelClientCache, build_endpoint
 from agents.llm_registry.models import RegisteredModel
+from agents.llm_registry.probe import ModelProbe
 from agents.llm_registry.selection import SelectedModel, UsableModels
 from api.http.responses import ResponseModel
 from kb_service.embeddings.catalog import EmbeddingModel
 
+SUCCESS = "Connection successful"
+SUCCESS_ZH = "连接成功"
 _REFUSED = "The endpoint refused native tools; until then they are described to the model in words"
 _BUILT_IN = "The models of the installation itself, which only its settings change"
 
@@ -100,6 +103,30 @@ class ModelConfigAnswer(ModelAnswer):
     user_access: list[str] | None
     created_at: datetime
     updated_at: datetime
+
+
+class TestAnswer(ResponseModel):
+    """What came of asking a model for its first word (seed 002, section 6.5).
+
+    ``latency`` is in milliseconds. ``fault`` is the stable name of what is wrong.
+    """
+
+    success: bool
+    latency: int
+    message: str
+    message_zh: str
+    fault: str | None
+
+
+def test_answer(probe: ModelProbe) -> TestAnswer:
+    """The outcome of a connection test in both languages."""
+    return TestAnswer(
+        success=not probe.fault,
+        latency=probe.milliseconds,
+        message=probe.reason or SUCCESS,
+        message_zh=probe.reason_zh or SUCCESS_ZH,
+        fault=probe.fault or None,
+    )
 
 
 def config_answer(row: RegisteredModel, clients: ModelClientCache) -> ModelConfigAnswer:

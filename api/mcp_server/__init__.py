@@ -1,1 +1,1 @@
-"""Skills for MCP clients (docs/skills.md, "Over MCP")."""
+"""Skills and tools for MCP clients (docs/skills.md and docs/mcp.md, "Over MCP")."""

@@ -1,23 +1,23 @@
-"""The MCP server of skills; the protocol library is loaded with the first request."""
+"""The MCP server of skills and tools; the protocol library is loaded with the first request."""
 
 import asyncio
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fastapi import Response
 
-from core.db.database import Database
+from api.mcp_server.services import McpOptions, ToolServices
+from core.threads import import_in_thread
 
 if TYPE_CHECKING:
     from api.mcp_server.endpoint import McpEndpoint
 
 
-class SkillServer:
-    """Answers requests of MCP clients without sessions or streams, so any process can answer any request."""
+class McpServer:
+    """Answers requests of MCP clients without keeping anything for them, so any process can answer any request."""
 
-    def __init__(self, database: Database, max_bytes: int) -> None:
-        self._database = database
-        self._max_bytes = max_bytes
+    def __init__(self, services: ToolServices, options: McpOptions) -> None:
+        self._services = services
+        self._options = options
         self._opening = asyncio.Lock()
         self._closing = asyncio.Event()
         self._endpoint: McpEndpoint | None = None
@@ -30,8 +30,8 @@ class SkillServer:
 
     async def _opened(self) -> "McpEndpoint":
         # A tenth of an API process's start, and few ask for it; not on the event loop.
-        module = await asyncio.to_thread(import_module, "api.mcp_server.endpoint")
-        endpoint: McpEndpoint = module.McpEndpoint(self._database, self._max_bytes)
+        module = await import_in_thread("api.mcp_server.endpoint")
+        endpoint: McpEndpoint = module.McpEndpoint(self._services, self._options)
         ready = asyncio.Event()
         # The library is to be opened and closed by one task, which no request is.
         self._open = asyncio.create_task(endpoint.serve(ready, self._closing))

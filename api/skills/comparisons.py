@@ -30,6 +30,8 @@ from skills.store.catalog import CatalogCard, OpenedSkill, list_files
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 
+NO_MODEL = ("no language model is set up: an administrator adds one", "没有设置语言模型：请联系管理员添加")
+"""Why a trial that needs a model is refused, in both languages."""
 MOST_PAIRS = 50
 """Of answers in one comparison; each takes two answers and two to four judgements."""
 
@@ -82,7 +84,7 @@ async def compare_answers(
     ends with ``result`` or ``error``. Who closes the connection ends the comparison.
     """
     if len(body.queries) * body.runs > MOST_PAIRS:
-        raise InvalidRequest("runs", f"more than {MOST_PAIRS} pairs together")
+        raise InvalidRequest("runs", f"more than {MOST_PAIRS} pairs together", f"合计超过 {MOST_PAIRS} 对回答")
     async with database.reading() as session:
         contest = await _setup(session, agents, principal, skill_id, body)
     comparison = SkillComparison(database, contest)
@@ -98,7 +100,7 @@ async def _setup(
     against = None
     if body.against is not None:
         if body.against == skill.card.version:
-            raise InvalidRequest("against", "the same version")
+            raise InvalidRequest("against", "the same version", "是同一个版本")
         against = await _open_version(session, view, body.against)
     model = await _model(session, agents, principal, body.model_id, "model_id")
     judge = model
@@ -120,7 +122,7 @@ async def _model(
 ) -> SelectedModel:
     chosen = await agents.models.select(session, principal, model_id)
     if chosen.model.is_extractive:
-        raise InvalidRequest(field, "no language model is set up: an administrator adds one")
+        raise InvalidRequest(field, *NO_MODEL)
     return chosen
 
 

@@ -24,7 +24,9 @@ class IfMatch:
         if version is None:
             return self.base
         if self.base.version not in {None, version}:
-            raise InvalidRequest("base_version", "The header If-Match names another version")
+            raise InvalidRequest(
+                "base_version", "The header If-Match names another version", "请求头 If-Match 指明的是另一个版本"
+            )
         return BaseState(version, self.base.revision, self.base.file_sha256)
 
 
@@ -36,7 +38,11 @@ async def _skill_if_match(
         return IfMatch(BaseState())
     if match := _TAG.fullmatch(tag):
         return IfMatch(BaseState(version=int(match[1]), revision=int(match[2])))
-    raise InvalidRequest("If-Match", 'Send the ETag of a read of the skill, such as "3.7", or *')
+    raise InvalidRequest(
+        "If-Match",
+        'Send the ETag of a read of the skill, such as "3.7", or *',
+        '请发送读取技能时得到的 ETag，例如 "3.7"，或 *',
+    )
 
 
 async def _file_if_match(

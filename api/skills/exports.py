@@ -2,13 +2,13 @@
 
 import asyncio
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 from fastapi import Depends, Query, Response
 from pydantic import Field
 
 from api.dependencies import CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
+from api.http.files import content_disposition
 from api.http.responses import RequestModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
@@ -31,12 +31,6 @@ _DOWNLOAD: dict[int | str, dict[str, Any]] = {
         "content": {"text/markdown": _BYTES, ZIP: _BYTES},
     }
 }
-
-
-def attachment(slug: str, name: str, suffix: str) -> str:
-    """The header ``Content-Disposition`` with an ASCII name and the full name."""
-    encoded = quote(name.replace("/", "-"), safe="")
-    return f"attachment; filename=\"{slug}{suffix}\"; filename*=UTF-8''{encoded}{suffix}"
 
 
 class ExportBody(RequestModel):
@@ -71,9 +65,9 @@ async def export_skill(
     row = await skill_access.get_version(session, view, version)
     if format == "agent-skill":
         package = await export_service.export_one(await export_service.read_source(session, view, row), profile)
-        return await _zip(package.content, attachment(package.slug, package.slug, ".zip"))
+        return await _zip(package.content, content_disposition(view.skill.name, fallback=package.slug, extension="zip"))
     headers = {
-        "Content-Disposition": attachment(view.skill.slug, view.skill.name, ".md"),
+        "Content-Disposition": content_disposition(view.skill.name, fallback=view.skill.slug, extension="md"),
         "ETag": f'"{row.content_sha256}"',
     }
     content = await skill_access.read_content(session, row)
@@ -94,7 +88,7 @@ async def export_skills(body: ExportBody, principal: CurrentPrincipal, session: 
     export_service.check_size(rows)
     sources = [await export_service.read_source(session, skills[key], row) for key, row in rows.items()]
     content = await export_service.export_many(ids, sources, body.profile)
-    return await _zip(content, attachment("skills", "skills", ".zip"))
+    return await _zip(content, content_disposition("skills", fallback="skills", extension="zip"))
 
 
 async def _zip(content: bytes, disposition: str) -> Response:

@@ -7,6 +7,7 @@ from fastapi import Depends, Path, Query, Request, Response
 
 from api.dependencies import CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
+from api.http.files import file_disposition
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.skills.changes import CurrentChanges
@@ -63,7 +64,7 @@ async def list_skill_files(
 async def read_skill_file(
     skill_id: Text, file_path: FilePath, principal: CurrentPrincipal, session: Reading, version: Version = None
 ) -> Response:
-    """The bytes of a file; a browser saves them and shows nothing of them."""
+    """The bytes of a file; a browser saves them under the end of the path and shows nothing of them."""
     view = await skill_access.get(session, principal, skill_id)
     row = await skill_access.get_version(session, view, version)
     entry = skill_access.get_file_entry(row, file_path)
@@ -71,7 +72,7 @@ async def read_skill_file(
     return Response(
         content,
         media_type=mimetypes.guess_type(entry.path)[0] or "application/octet-stream",
-        headers={"ETag": f'"{entry.sha256}"', "Content-Disposition": "attachment"},
+        headers={"ETag": f'"{entry.sha256}"', "Content-Disposition": file_disposition(entry.path, fallback="file")},
     )
 
 

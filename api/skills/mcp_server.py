@@ -1,4 +1,4 @@
-"""Skills over the Model Context Protocol: streamable HTTP without sessions."""
+"""Skills and tools over the Model Context Protocol: streamable HTTP without sessions."""
 
 import re
 from typing import Any, Literal
@@ -47,7 +47,10 @@ class RpcFailure(ResponseModel):
 def _response_descriptions() -> dict[int | str, dict[str, Any]]:
     described: dict[int | str, dict[str, Any]] = {
         **error_responses(InvalidRequest, NotFound, OriginNotAllowed),
-        200: {"description": "The answer, JSON-RPC", "content": {_JSON: {"schema": _MESSAGE}}},
+        200: {
+            "description": "The answer, JSON-RPC",
+            "content": {_JSON: {"schema": _MESSAGE}, "text/event-stream": {"schema": {"type": "string"}}},
+        },
         202: {"description": "A notification was taken in"},
         406: {"description": f"The caller does not accept {_JSON}"},
     }
@@ -62,7 +65,7 @@ async def _check_request(request: Request, context: CurrentContext) -> None:
     ``OriginNotAllowed`` for pages not of the caller's machine, nor of an origin that the operator listed.
     """
     settings: Settings = context.settings
-    if not settings.skills_over_mcp_enabled:
+    if not (settings.skills_over_mcp_enabled or settings.tools_over_mcp_enabled):
         raise NotFound
     # Browsers tell it; a page whose name was made to lead here has an origin of its own.
     for origin in request.headers.getlist("origin"):
@@ -70,22 +73,28 @@ async def _check_request(request: Request, context: CurrentContext) -> None:
             raise OriginNotAllowed
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type != _JSON:
-        raise InvalidRequest("Content-Type", f"Use {_JSON}")
+        raise InvalidRequest("Content-Type", f"Use {_JSON}", f"请使用 {_JSON}")
 
 
 @router.post(
     "",
-    dependencies=[Depends(requires(Permission.SKILL_VIEW)), Depends(_check_request)],
+    # Each method asks for its own.
+    dependencies=[
+        Depends(requires(Permission.SKILL_VIEW, Permission.KB_VIEW, Permission.AGENT_RUN)),
+        Depends(_check_request),
+    ],
     response_class=Response,
     responses=_response_descriptions(),
     openapi_extra={"requestBody": {"required": True, "content": {_JSON: {"schema": _MESSAGE, "example": _ASKED}}}},
 )
 async def speak_mcp(agents: Agents) -> Response:
-    """One message of the Model Context Protocol: skills as a client of MCP reads them.
+    """One message of the Model Context Protocol: skills and tools as a client of MCP uses them.
 
     The methods of the Skills extension `io.modelcontextprotocol/skills` (`skills/list`,
     `skills/get`, `resources/directory/read`), `resources/list`, `resources/templates/list` and
-    `resources/read`, in the protocol's versions with and without `initialize`. The body is one JSON-RPC message, and so is
-    the answer; what is refused before it is read is answered as everywhere else.
+    `resources/read` need `skill:view`. The tools of `tools/list` and `tools/call` need `kb:view` (`list_knowledge_bases`,
+    `search`, `read_passage`) or `agent:run` (`ask`). They are served in the protocol's versions with and without
+    `initialize`. The body is one JSON-RPC message, and so is the answer; that of `ask` is a stream of messages where the
+    client accepts it. What is refused before it is read is answered as everywhere else.
     """
-    return await agents.skill_server.answer()
+    return await agents.mcp_server.answer()

@@ -8,10 +8,10 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.http.responses import ResponseModel
 from core.auth.principal import Access, Action
+from core.auth.users import find_usernames
 from core.settings import Settings
 from skills.models import SkillVersion
 from skills.schema import Diagnostic, ParsedSkill, Severity, SkillReport
-from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
 from skills.store import usage
 from skills.store.access import SkillView
@@ -231,7 +231,7 @@ async def version_fields(
     session: AsyncSession, view: SkillView, versions: Sequence[SkillVersion]
 ) -> list[dict[str, object]]:
     """Versions that the caller may read, as :class:`VersionAnswer` shows them."""
-    names = await skill_access.find_usernames(session, [row.author_id for row in versions if row.author_id])
+    names = await find_usernames(session, [row.author_id for row in versions if row.author_id])
     uses = await usage.count_by_version(session, view.skill.id)
     return [_version_fields(view, row, names, uses) for row in versions]
 

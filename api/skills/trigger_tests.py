@@ -17,6 +17,7 @@ from api.dependencies import CurrentContext, CurrentPrincipal, Reading, paging, 
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
+from api.skills.comparisons import NO_MODEL
 from api.streaming.framing import EVENT_STREAM
 from api.streaming.response import EventStream
 from api.streaming.work_stream import Progress, run_with_progress
@@ -114,7 +115,7 @@ async def _choose_model(
     session: AsyncSession, agents: AgentServices, principal: Principal, body: TriggerTestBody
 ) -> SelectedModel | None:
     if body.by == "offline" and body.model_id is not None:
-        raise InvalidRequest("model_id", "the offline selector asks no model")
+        raise InvalidRequest("model_id", "the offline selector asks no model", "离线选择器不使用模型")
     may_run = Permission.AGENT_RUN in principal.permissions
     if body.by == "offline" or (body.by == "auto" and body.model_id is None and not may_run):
         return None
@@ -122,10 +123,10 @@ async def _choose_model(
     chosen = await agents.models.select(session, principal, body.model_id)
     if chosen.model.is_extractive:
         if body.by == "model":
-            raise InvalidRequest("by", "no language model is set up: an administrator adds one")
+            raise InvalidRequest("by", *NO_MODEL)
         return None
     if len(body.queries) * body.runs > MOST_TRIALS:
-        raise InvalidRequest("runs", f"more than {MOST_TRIALS} trials together")
+        raise InvalidRequest("runs", f"more than {MOST_TRIALS} trials together", f"合计超过 {MOST_TRIALS} 次测试")
     return chosen
 
 

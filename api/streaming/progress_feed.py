@@ -227,6 +227,11 @@ class ProgressFeeds:
         task.cancel()
         await asyncio.wait({task})
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether this process is shutting down, so that streams end."""
+        return self._is_closed
+
     def close(self) -> None:
         self._is_closed = True
         for feed, _ in self._feeds.values():

@@ -16,7 +16,7 @@ from itertools import cycle, islice
 import uvloop
 
 MODEL = "scripted"
-_SCRIPT = re.compile(r"Stream (\d+) (words|moments), (\d+) a second, after (\d+) ms\.")
+_SCRIPT = re.compile(r"Stream (\d+) (words|moments|pieces), (\d+) a second, after (\d+) ms\.")
 _WORDS = (
     "The",
     " relay",
@@ -30,6 +30,39 @@ _WORDS = (
     " restarts",
     ".\n",
 )
+_RICH = """## Ports of the relay
+
+The relay listens on port 7070 [1], and its *operators* use `relay ctl` for **everything else** [1].
+
+- It keeps its state on disk.
+- It restarts within three seconds.
+    1. First the queue,
+    2. then the listeners.
+
+| part | port | what for |
+|---|---:|---|
+| relay | 7070 | clients |
+| vault | 7071 | keys, `$HOME/keys` |
+
+```python
+def restart(relay: Relay, *, patience: float = 3.0) -> None:
+    # Waits until it listens again.
+    relay.stop()
+    while not relay.listens():
+        sleep(patience / 10)  # it takes a moment
+```
+
+The wait grows as $w_n = w_0 \\cdot 2^n$, so that
+
+$$
+\\sum_{n=0}^{k} w_n = w_0 \\left(2^{k+1} - 1\\right)
+$$
+
+> Logs are kept for thirty days.
+
+"""
+_PIECES = re.findall(r"\s*\S{1,5}|\s+$", _RICH)
+_SEARCH = {"name": "search_knowledge_base", "arguments": '{"query": "port of the relay"}'}
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
 _USAGE = {"prompt_tokens": 20, "completion_tokens": 100, "total_tokens": 120}
 
@@ -43,17 +76,19 @@ class Script:
         per_second: its pace; 0 for as fast as they are taken.
         wait_ms: how long it is silent before the first byte.
         tells_time: whether each token is the millisecond at which it is sent.
+        is_rich: whether it searches first, and answers with tables, code, formulas and citations.
     """
 
     tokens: int
     per_second: int = 0
     wait_ms: int = 0
     tells_time: bool = False
+    is_rich: bool = False
 
     @property
     def question(self) -> str:
         """The question that has the model do it."""
-        unit = "moments" if self.tells_time else "words"
+        unit = "pieces" if self.is_rich else "moments" if self.tells_time else "words"
         pace = f"{self.per_second} a second, after {self.wait_ms} ms."
         return f"Stream {self.tokens} {unit}, {pace}"
 
@@ -64,13 +99,13 @@ class Script:
         if found is None:
             return cls(2)
         tokens, unit, per_second, wait_ms = found.groups()
-        return cls(int(tokens), int(per_second), int(wait_ms), unit == "moments")
+        return cls(int(tokens), int(per_second), int(wait_ms), unit == "moments", unit == "pieces")
 
     def texts(self) -> Iterator[str]:
         """The tokens, each made when it is asked for."""
         if self.tells_time:
             return (f"{time.time_ns() // 1_000_000} " for _ in range(self.tokens))
-        return islice(cycle(_WORDS), self.tokens)
+        return islice(cycle(_PIECES if self.is_rich else _WORDS), self.tokens)
 
     @property
     def characters(self) -> int:
@@ -88,11 +123,9 @@ def _said(text: str) -> bytes:
     return _chunk([{"index": 0, "delta": {"content": text}, "finish_reason": None}])
 
 
-_END = (
-    _chunk([{"index": 0, "delta": {}, "finish_reason": "stop"}])
-    + _chunk([], usage=_USAGE)
-    + b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"
-)
+def _end(reason: str) -> bytes:
+    finish = _chunk([{"index": 0, "delta": {}, "finish_reason": reason}])
+    return finish + _chunk([], usage=_USAGE) + b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"
 
 
 async def _play(script: Script, writer: asyncio.StreamWriter) -> None:
@@ -105,7 +138,14 @@ async def _play(script: Script, writer: asyncio.StreamWriter) -> None:
             await asyncio.sleep(begun + number / script.per_second - loop.time())
         writer.write(_said(text))
         await writer.drain()
-    writer.write(_END)
+    writer.write(_end("stop"))
+    await writer.drain()
+
+
+async def _search(writer: asyncio.StreamWriter) -> None:
+    call = {"index": 0, "id": "call_0", "type": "function", "function": _SEARCH}
+    writer.write(_HEAD + _chunk([{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": None}]))
+    writer.write(_end("tool_calls"))
     await writer.drain()
 
 
@@ -114,7 +154,12 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
         size = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
         body = json.loads(await reader.readexactly(size))
-        await _play(Script.read(str(body["messages"][-1]["content"])), writer)
+        messages = body["messages"]
+        script = Script.read(next((str(m["content"]) for m in reversed(messages) if m["role"] == "user"), ""))
+        if script.is_rich and "tools" in body and messages[-1]["role"] == "user":
+            await _search(writer)
+        else:
+            await _play(script, writer)
     except (ConnectionError, asyncio.IncompleteReadError):
         pass
     finally:

@@ -18,6 +18,10 @@ from kb_service.models import KnowledgeBase
 from kb_service.object_storage.factory import open_object_store
 
 DOCUMENTATION_NAME = "Agentex documentation"
+DOCUMENTATION_ID = "5d8f6c1e-0a47-4e8b-9d0c-a9e27e0d0c50"
+"""The id of its knowledge base in every installation, by which the console finds it (docs/api.md)."""
+# What the console suggests to ask is answered here: these are searchable first.
+_FIRST = ("console.md", "documents.md", "languages.md", "skills.md", "getting-started.md")
 _HEAD_BYTES = 8192
 
 
@@ -25,7 +29,7 @@ def documentation_files() -> list[Path]:
     """The user documentation: beside the packages in a checkout, inside this one when installed."""
     checkout = Path(__file__).parents[2] / "docs" / "guide"
     folder = checkout if checkout.is_dir() else Path(__file__).parents[1] / "documentation"
-    return sorted(folder.rglob("*.md"))
+    return sorted(folder.rglob("*.md"), key=lambda path: (path.name not in _FIRST, path))
 
 
 async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
@@ -39,7 +43,7 @@ async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
         is_public=True,
     )
     model = knowledge_bases.choose_model(None).model
-    row = await knowledge_bases.create(work, admin, draft, embedding_model=model)
+    row = await knowledge_bases.create(work, admin, draft, embedding_model=model, knowledge_base_id=DOCUMENTATION_ID)
     for path in files:
         await _add_document(work, settings, row, path)
 

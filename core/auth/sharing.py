@@ -141,7 +141,9 @@ async def replace_shares(
         field: the list's name in the request.
     """
     if len(specs) > MAX_SHARES:
-        raise InvalidRequest(field, f"Share with {MAX_SHARES} people and roles at most")
+        raise InvalidRequest(
+            field, f"Share with {MAX_SHARES} people and roles at most", f"最多共享给 {MAX_SHARES} 个用户和角色"
+        )
     session = work.session
     shares = select(Share).where(Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id)
     present = {(row.user_id, row.role_id): row for row in (await session.exec(shares)).all()}
@@ -149,9 +151,11 @@ async def replace_shares(
     for number, spec in enumerate(specs):
         subject = await _subject(session, spec, field=f"{field}.{number}")
         if subject[0] == resource.owner_id:
-            raise InvalidRequest(f"{field}.{number}", "It is the owner's already")
+            raise InvalidRequest(f"{field}.{number}", "It is the owner's already", "所有者无需共享")
         if subject in subjects:
-            raise InvalidRequest(f"{field}.{number}", "Name each person and each role once")
+            raise InvalidRequest(
+                f"{field}.{number}", "Name each person and each role once", "每个用户和角色只能出现一次"
+            )
         subjects.add(subject)
         row = present.get(subject) or Share(
             kind=resource.SHARE_KIND,
@@ -188,19 +192,22 @@ async def _subject(session: AsyncSession, spec: ShareSpec, *, field: str) -> tup
     if spec.role is not None:
         role = (await session.exec(select(Role.id).where(Role.name == spec.role))).first()
         if role is None:
-            raise InvalidRequest(f"{field}.role", "There is no role of this name")
+            raise InvalidRequest(f"{field}.role", "There is no role of this name", "没有该名称的角色")
         return None, role
     by_id = col(User.id) == spec.user_id
     by_name = col(User.username_key) == name_key(spec.username or "")
     there = select(User.id).where(by_id if spec.user_id else by_name, User.status != UserStatus.DELETED.value)
     user = (await session.exec(there)).first()
     if user is None:
-        raise InvalidRequest(field, "There is no user of this name or id")
+        raise InvalidRequest(field, "There is no user of this name or id", "没有该名称或 id 的用户")
     return user, None
 
 
 _VERSION_DIGITS = 16
-_CHANGED = "The shares were changed since they were read: read them again"
+_CHANGED = (
+    "The shares were changed since they were read: read them again",
+    "共享名单在读取后已被修改：请重新读取",
+)
 
 
 @dataclass(frozen=True)
@@ -229,7 +236,8 @@ async def replace_share_list(
     session = work.session
     present = await list_shares(session, resource)
     if version not in (None, current := share_list_version(present)):
-        raise Conflict(field="version", error=_CHANGED, version=current)
+        error, error_zh = _CHANGED
+        raise Conflict(field="version", error=error, error_zh=error_zh, version=current)
     before = access_by_subject(present)
     await replace_shares(work, resource, specs)
     shares = await list_shares(session, resource)

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -175,6 +176,12 @@ async def find_user_by_email(session: AsyncSession, email: str) -> User | None:
     """The account with this e-mail address."""
     by_email = select(User).where(User.email_key == fold(email.strip()))
     return (await session.exec(by_email)).first()
+
+
+async def find_usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]:
+    """User names by account id; accounts that are gone are absent."""
+    query = select(User.id, User.username).where(col(User.id).in_(set(ids)))
+    return dict((await session.exec(query)).all())
 
 
 async def update_profile(session: AsyncSession, user: User, *, username: str | None, avatar_url: str | None) -> User:

@@ -75,6 +75,14 @@ class McpToolNotFound(AgentexError):
     message_zh = "MCP 服务器没有该工具"
 
 
+class EventRefused(AgentexError):
+    """A signed event whose signature, time or source does not count: they look the same."""
+
+    code = 40120
+    message = "The event's signature does not match: sign webhook-id.webhook-timestamp.body with the source's secret"
+    message_zh = "事件签名不匹配：请使用事件源的密钥对 webhook-id.webhook-timestamp.正文 签名"
+
+
 class RegistrationDisabled(AgentexError):
     """The operator switched registration off."""
 
@@ -179,6 +187,14 @@ class SessionNotFound(NotFound):
     message_zh = "会话不存在"
 
 
+class MessageNotFound(NotFound):
+    """The session has no such message."""
+
+    code = 40413
+    message = "The session has no such message"
+    message_zh = "会话没有该消息"
+
+
 class ChunkNotFound(NotFound):
     """No such passage in this knowledge base."""
 
@@ -240,7 +256,7 @@ class RetrievalNotFound(NotFound):
 
     code = 40430
     message = "Recorded retrieval not found"
-    message_zh = "检索记录不存在"
+    message_zh = "搜索记录不存在"
 
 
 class CalendarEventNotFound(NotFound):
@@ -297,3 +313,43 @@ class SkillFileNotFound(NotFound):
     code = 40412
     message = "The skill has no such file"
     message_zh = "技能没有该文件"
+
+
+class RuleNotFound(NotFound):
+    """No such rule of the caller's."""
+
+    code = 40485
+    message = "Rule not found"
+    message_zh = "规则不存在"
+
+
+class RuleLogNotFound(NotFound):
+    """The rule's log has no such entry."""
+
+    code = 40486
+    message = "The rule's log has no such entry"
+    message_zh = "规则日志中没有该条目"
+
+
+class RuleVersionNotFound(NotFound):
+    """The rule has no such version."""
+
+    code = 40487
+    message = "The rule has no such version"
+    message_zh = "规则没有该版本"
+
+
+class EventSourceNotFound(NotFound):
+    """No such event source, or MCP connection as a source, of the caller's."""
+
+    code = 40488
+    message = "Event source not found"
+    message_zh = "事件源不存在"
+
+
+class NotificationNotFound(NotFound):
+    """No such notification of the caller's."""
+
+    code = 40489
+    message = "Notification not found"
+    message_zh = "通知不存在"

@@ -35,6 +35,22 @@ class McpConnectionsFull(AgentexError):
     message_zh = "您的 MCP 连接数量已达上限，请先删除一些"
 
 
+class McpAuthorizationNotOpen(AgentexError):
+    """The state belongs to no open authorization of this person: forged, somebody else's, used, or too old."""
+
+    code = 40993
+    message = "This authorisation is not yours, is over, or took too long: begin it again at the connection"
+    message_zh = "此授权不属于您、已结束或已超时：请在连接页面重新发起授权"
+
+
+class McpNotAuthorizable(AgentexError):
+    """The connection has a token of its own, or a transport without OAuth."""
+
+    code = 40994
+    message = "This connection does not sign in with OAuth: give it the authentication oauth and the type standard"
+    message_zh = "该连接不使用 OAuth 授权：请将认证方式设为 oauth，类型设为 standard"
+
+
 class ReindexRunning(AgentexError):
     """The knowledge base is being re-indexed."""
 
@@ -243,6 +259,14 @@ class SessionsFull(AgentexError):
     message_zh = "您的会话数已达上限，请先删除一些"
 
 
+class BranchesFull(AgentexError):
+    """The conversation has the maximum number of branches."""
+
+    code = 40971
+    message = "This conversation has as many branches as are allowed: begin a new conversation"
+    message_zh = "该会话的分支数已达上限，请新建会话"
+
+
 class SkillSlugTaken(AgentexError):
     """The owner has another skill of this slug; the details say which."""
 
@@ -300,3 +324,35 @@ class SkillNotExportable(AgentexError):
     code = 40966
     message = "The skill can't be exported as a folder: see the problems"
     message_zh = "该技能无法导出为技能文件夹：请查看问题列表"
+
+
+class RuleNameTaken(AgentexError):
+    """The owner has another rule of this name."""
+
+    code = 40985
+    message = "You already have a rule of this name"
+    message_zh = "规则名称已存在"
+
+
+class RulesFull(AgentexError):
+    """The owner has the maximum number of rules."""
+
+    code = 40986
+    message = "You have as many rules as are kept: delete some first"
+    message_zh = "您的规则数量已达上限，请先删除一些"
+
+
+class EventSourceNameTaken(AgentexError):
+    """The owner has another event source of this name."""
+
+    code = 40987
+    message = "You already have an event source of this name"
+    message_zh = "事件源名称已存在"
+
+
+class EventSourcesFull(AgentexError):
+    """The owner has the maximum number of event sources."""
+
+    code = 40988
+    message = "You have as many event sources as are kept: delete some first"
+    message_zh = "您的事件源数量已达上限，请先删除一些"

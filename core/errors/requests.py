@@ -314,6 +314,14 @@ class TooManyLogins(TooManyRequests):
     message_zh = "密码错误次数过多，请稍后再试"
 
 
+class TooManyEvents(TooManyRequests):
+    """An event source is ahead of the rules, or sends more often than is allowed."""
+
+    code = 42903
+    message = "The source sends more events than are taken in: send this one again later"
+    message_zh = "事件源发送的事件过多，请稍后重发"
+
+
 class UnreadableSkill(AgentexError):
     """A content that no skill can be read from; the details hold its diagnostics."""
 

@@ -115,6 +115,14 @@ class McpRefused(AgentexError):
     message_zh = "MCP 服务器拒绝了调用"
 
 
+class McpAuthorizationFailed(AgentexError):
+    """An authorization server could not be found or used, or gave no tokens; the details say why, in our words."""
+
+    code = 50293
+    message = "The authorisation of the MCP server failed"
+    message_zh = "MCP 服务器的授权失败"
+
+
 class ObjectStoreUnavailable(AgentexError):
     """The object store did not answer."""
 

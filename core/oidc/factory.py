@@ -26,8 +26,7 @@ def open_provider(settings: Settings, reach: ReachNow | None = None) -> "OidcPro
     port = issuer.port or (443 if issuer.scheme == "https" else 80)
     there = HostPort(issuer.hostname or "", port).key
     guard = OutboundGuard([there], reach) if reach else OutboundGuard([*settings.allowed_private_targets, there])
-    own = settings.oidc_public_url or f"http://{HostPort(settings.host, settings.port).key}"
     # Imported by name: without sign-ons the protocol's libraries are not loaded.
     transport = import_module("core.outbound.transports").GuardedHttpx2Transport(guard)
     provider = import_module("core.oidc.provider").OidcProvider
-    return provider(settings, own.rstrip("/") + CALLBACK_PATH, transport)
+    return provider(settings, settings.browser_url + CALLBACK_PATH, transport)

@@ -19,7 +19,7 @@ from core.settings.json_values import read_json
 from core.settings.llm import LlmOptions
 from core.settings.skills import SkillSettings
 from core.settings.tool_policies import ToolPolicy
-from core.types.network import is_loopback_host, parse_host_port
+from core.types.network import HostPort, is_loopback_host, parse_host_port
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
@@ -114,7 +114,13 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         description="Private addresses that files of messages are fetched from, for every user: host:port, by commas.",
     )
 
+    tools_over_mcp_enabled: bool = Field(
+        default=True, description="Serve callers search, passages and agents as tools over MCP, at /api/v1/mcp."
+    )
     mcp_call_seconds: float = Field(default=60, gt=0, description="Longest call of a tool on an MCP server.")
+    mcp_answer_seconds: float = Field(
+        default=600, gt=0, description="How long a call on an MCP server stays open while a person is asked."
+    )
 
     rerank_base_url: str | None = Field(
         default=None, description="Rerank endpoint, up to /rerank, e.g. https://api.jina.ai/v1."
@@ -201,6 +207,12 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     metrics_token: SecretStr | None = Field(
         default=None, description="Token that opens /metrics to a scraper; without it administrators only."
     )
+    rule_firings_per_minute: int = Field(
+        default=600, ge=1, description="How often the rules of one person may fire within a minute."
+    )
+    rule_log_days: int = Field(
+        default=30, ge=1, le=3650, description="How long the log of a rule is kept, of which at most 1,000 entries are."
+    )
     audit_retention_days: int = Field(
         default=365, ge=0, le=36_500, description="How long the audit log is kept, in days; 0 keeps it for good."
     )
@@ -271,6 +283,12 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         """Whether only this machine reaches the API: it listens on loopback, and no setting names a proxy before it."""
         is_public = any(url and not _is_local(url) for url in (self.oidc_public_url, self.url))
         return is_loopback_host(self.host) and not is_public and not self.names_proxies
+
+    @property
+    def browser_url(self) -> str:
+        """Where browsers reach Agentex: on this machine, if no setting says it and the API listens everywhere."""
+        host = "127.0.0.1" if self.host in _WILDCARDS else self.host
+        return (self.oidc_public_url or f"http://{HostPort(host, self.port).key}").rstrip("/")
 
     @property
     def runtime_dir(self) -> Path:

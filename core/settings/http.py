@@ -27,6 +27,9 @@ class AccessSettings(OidcSettings):
     key_requests_per_minute: int = Field(
         default=2400, ge=0, description="Requests per minute with one API key; 0: no limit."
     )
+    source_events_per_minute: int = Field(
+        default=600, ge=0, description="Signed events per minute of one event source of rules; 0: no limit."
+    )
     wrong_logins: int = Field(
         default=10, ge=0, description="Wrong passwords for one account from one address in five minutes; 0: no limit."
     )

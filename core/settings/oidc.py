@@ -45,7 +45,7 @@ class OidcSettings(BaseModel):
     oidc_public_url: str | None = Field(
         default=None,
         description="Address at which browsers reach Agentex, such as https://agentex.example.com; "
-        "without it http:// with host and port of the settings.",
+        "without it http:// with host and port of the settings. Servers of MCP connections, too, send people back there.",
     )
     oidc_registration_enabled: bool | None = Field(
         default=None,

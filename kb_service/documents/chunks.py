@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, update
+from sqlalchemy import ColumnElement, and_, func, update
 from sqlmodel import col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.auth.principal import Action, Principal
 from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
-from core.errors.auth import ChunkNotFound, DocumentNotFound
+from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound
 from core.errors.conflicts import Conflict
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.visibility import SYSTEM_VIEWER, Viewer, visible_to
 
@@ -41,7 +43,7 @@ class LocatedChunk:
 
 
 @dataclass(frozen=True)
-class DocumentSpan:
+class DocumentExcerpt:
     """Enabled chunks of a part of a document; ``namesakes`` are ids of others with its name."""
 
     document: Document
@@ -88,6 +90,29 @@ async def get(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBa
     return LocatedChunk(knowledge_base, document, chunk)
 
 
+async def find(session: AsyncSession, principal: Principal, chunk_id: str) -> LocatedChunk:
+    """Load a chunk that searches see, of any knowledge base, through the gate.
+
+    Raises ``ChunkNotFound`` also for one whose knowledge base the caller may not see.
+    """
+    query = select(Chunk.knowledge_base_id).where(Chunk.id == chunk_id, col(Chunk.enabled).is_(True))
+    knowledge_base_id = (await session.exec(query)).first()
+    if knowledge_base_id is None:
+        raise ChunkNotFound
+    try:
+        row = await knowledge_bases.get(session, principal, knowledge_base_id, Action.READ)
+    except KnowledgeBaseNotFound:
+        raise ChunkNotFound from None
+    return await get(session, principal, row, chunk_id)
+
+
+async def read_around(session: AsyncSession, located: LocatedChunk, neighbours: int) -> DocumentExcerpt:
+    """Load a chunk with the enabled ones of up to so many positions before and behind it."""
+    document, position = located.document, located.chunk.position
+    is_near = col(Chunk.position).between(position - neighbours, position + neighbours)
+    return await _span(session, document, is_near)
+
+
 @dataclass(frozen=True)
 class ReadScope:
     """The viewer, and the knowledge bases that passed the gate for them."""
@@ -96,7 +121,9 @@ class ReadScope:
     viewer: Viewer
 
 
-async def read_span(session: AsyncSession, scope: ReadScope, id_or_name: str, *, start: int, end: int) -> DocumentSpan:
+async def read_span(
+    session: AsyncSession, scope: ReadScope, id_or_name: str, *, start: int, end: int
+) -> DocumentExcerpt:
     """Load the part of a document between two character offsets, as searches see it."""
     query = (
         select(Document)
@@ -114,14 +141,18 @@ async def read_span(session: AsyncSession, scope: ReadScope, id_or_name: str, *,
     documents = (await session.exec(query)).all()
     if not documents:
         raise DocumentNotFound
-    document = documents[0]
+    is_touched = and_(col(Chunk.char_start) < end, col(Chunk.char_end) > start)
+    return await _span(session, documents[0], is_touched, [other.id for other in documents[1:]])
+
+
+async def _span(
+    session: AsyncSession, document: Document, condition: ColumnElement[bool], namesakes: Sequence[str] = ()
+) -> DocumentExcerpt:
     is_active = (col(Chunk.document_id) == document.id, col(Chunk.revision) == document.active_revision)
-    touching = select(Chunk).where(
-        *is_active, col(Chunk.enabled).is_(True), col(Chunk.char_start) < end, col(Chunk.char_end) > start
-    )
-    rows = (await session.exec(touching.order_by(col(Chunk.position)))).all()
+    query = select(Chunk).where(*is_active, col(Chunk.enabled).is_(True), condition)
+    rows = (await session.exec(query.order_by(col(Chunk.position)))).all()
     length = (await session.exec(select(func.max(Chunk.char_end)).where(*is_active))).one()
-    return DocumentSpan(document, rows, length or 0, [other.id for other in documents[1:]])
+    return DocumentExcerpt(document, rows, length or 0, namesakes)
 
 
 def require_version(chunk: Chunk, version: int) -> None:

@@ -8,8 +8,11 @@ from sqlalchemy import func
 from sqlmodel import and_, col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.auth.principal import Action, Principal
+from core.db.name_part import contains_ignoring_case
 from core.db.pagination import PageRequest, paginate
-from core.errors.auth import DocumentNotFound
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound
+from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, DocumentStatus
 from kb_service.visibility import Viewer, visible_to
 
@@ -19,10 +22,11 @@ SORT_FIELDS = ("created_at", "updated_at", "name", "file_size", "status")
 
 @dataclass(frozen=True)
 class DocumentFilter:
-    """Filter of a document list; ``name`` is exact, None matches any."""
+    """Filter of a document list; ``name`` is exact, ``name_contains`` ignores case, None matches any."""
 
     status: DocumentStatus | None = None
     name: str | None = None
+    name_contains: str | None = None
 
 
 _ALL = DocumentFilter()
@@ -48,6 +52,22 @@ async def get(session: AsyncSession, viewer: Viewer, knowledge_base_id: str, doc
     if document is None:
         raise DocumentNotFound
     return document
+
+
+async def find(session: AsyncSession, principal: Principal, document_id: str) -> Document:
+    """Load a document of any knowledge base, through the gate.
+
+    Raises ``DocumentNotFound`` also for one whose knowledge base the caller may not see.
+    """
+    query = select(Document.knowledge_base_id).where(Document.id == document_id)
+    knowledge_base_id = (await session.exec(query)).first()
+    if knowledge_base_id is None:
+        raise DocumentNotFound
+    try:
+        row = await knowledge_bases.get(session, principal, knowledge_base_id, Action.READ)
+    except KnowledgeBaseNotFound:
+        raise DocumentNotFound from None
+    return await get(session, principal, row.id, document_id)
 
 
 def unused_revisions(document: Document) -> list[int]:
@@ -139,6 +159,8 @@ async def list_documents(
         conditions.append(col(Document.status) == only.status.value)
     if only.name is not None:
         conditions.append(col(Document.name) == only.name)
+    if only.name_contains:
+        conditions.append(contains_ignoring_case(col(Document.name), only.name_contains))
     query = paginate(
         select(Document).where(*conditions),
         page,

@@ -1,6 +1,6 @@
 """Knowledge bases: access, creation and settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -26,14 +26,14 @@ from core.auth.sharing import (
 )
 from core.auth.users import fold
 from core.db.pagination import PageRequest, paginate
-from core.db.types import utc_now
+from core.db.types import new_id, utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
 from kb_service.embeddings.catalog import DEFAULT, resolve, served_models
-from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName
-from kb_service.visibility import count_documents
+from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, DocumentStatus, KnowledgeBase, SplitterName
+from kb_service.visibility import count_documents, has_document
 
 ERASE_JOB = "knowledge_base.erase"
 
@@ -115,13 +115,19 @@ def require_served_model(name: str) -> str:
 
 
 async def create(
-    work: UnitOfWork, principal: Principal, draft: KnowledgeBaseDraft, *, embedding_model: str
+    work: UnitOfWork,
+    principal: Principal,
+    draft: KnowledgeBaseDraft,
+    *,
+    embedding_model: str,
+    knowledge_base_id: str | None = None,
 ) -> KnowledgeBase:
-    """Add a knowledge base of the caller's, with a served embedding model."""
+    """Add a knowledge base of the caller's, with a served embedding model and a new id unless one is given."""
     splitting = _first_splitting(draft)
     name = clean_name(draft.name or "")
     await _require_free_name(work.session, principal.user_id, name)
     knowledge_base = KnowledgeBase(
+        id=knowledge_base_id or new_id(),
         owner_id=principal.user_id,
         name=name,
         name_key=fold(name),
@@ -231,9 +237,21 @@ async def get_searchable(
     ]
 
 
-async def list_visible(session: AsyncSession, principal: Principal, page: PageRequest) -> KnowledgeBaseListing:
-    """One page of the knowledge bases that the caller sees, each with its number of documents."""
-    visible = (_visible(principal), col(KnowledgeBase.deleted_at).is_(None))
+async def list_visible(
+    session: AsyncSession,
+    principal: Principal,
+    page: PageRequest,
+    *,
+    document_statuses: Collection[DocumentStatus] = (),
+) -> KnowledgeBaseListing:
+    """One page of the knowledge bases that the caller sees, each with its number of documents.
+
+    Args:
+        document_statuses: only knowledge bases with a document in one of these that the caller can read; all if empty.
+    """
+    visible = [_visible(principal), col(KnowledgeBase.deleted_at).is_(None)]
+    if document_statuses:
+        visible.append(has_document(principal, document_statuses))
     query = paginate(
         select(KnowledgeBase).where(*visible),
         page,

@@ -21,8 +21,15 @@ from kb_service.retrieval.visibility import (
     has_newer_revision,
     has_other_generation,
 )
-from kb_service.vector_index.bm25 import encode_query
-from kb_service.vector_index.protocol import NO_HITS, HitList, HybridHits, HybridQuery, IndexDocumentFilter, IndexHit
+from kb_service.vector_index.protocol import (
+    NO_HITS,
+    HitList,
+    HybridHits,
+    HybridQuery,
+    IndexDocumentFilter,
+    IndexHit,
+    SparseVector,
+)
 
 PUSHED_DOCUMENTS = 1000
 """Document ids passed as a filter in one index query."""
@@ -69,6 +76,7 @@ class SpaceQuery:
 
     Args:
         scope: the knowledge bases of this space.
+        sparse: the query of the sparse leg.
         siblings: the same search's queries to all spaces; those without a vector are encoded together.
         with_dense: whether to search the dense leg; by default if its weight is not 0.
     """
@@ -80,6 +88,7 @@ class SpaceQuery:
         scope: DocumentScope,
         stopwatch: Stopwatch,
         *,
+        sparse: SparseVector,
         siblings: "Sequence[SpaceQuery]",
         with_dense: bool | None = None,
     ) -> None:
@@ -95,7 +104,7 @@ class SpaceQuery:
         self._text = request.query
         self._index_scopes = scope.index_scopes
         self._hidden = sorted(scope.hidden)
-        self._sparse = encode_query(request.query)
+        self._sparse = sparse
         self._dense: NDArray[np.float32] | None = None
         self._failure: AgentexError | None = None
 

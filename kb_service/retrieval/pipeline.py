@@ -13,6 +13,7 @@ from core.logging import get_logger
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.failures import MODEL_ERRORS
 from kb_service.models import KnowledgeBase
+from kb_service.query_translation.translator import QueryTranslator
 from kb_service.retrieval.candidates import (
     CandidateCollector,
     Candidates,
@@ -32,6 +33,8 @@ from kb_service.retrieval.results import DroppedHit, DropReason, SearchResult, S
 from kb_service.retrieval.selection import Selection, load_texts, second_rerank
 from kb_service.retrieval.token_cache import TermCache
 from kb_service.retrieval.visibility import DocumentScope, matching_documents
+from kb_service.vector_index.bm25 import encode_query
+from kb_service.vector_index.protocol import SparseVector
 
 log = get_logger(__name__)
 
@@ -44,12 +47,22 @@ class SearchDeps:
         database: chunk texts and their visibility.
         rerankers: those configured besides the lexical one, by name.
         terms: tokens of recently used passages.
+        translator: translates words of questions for the sparse leg; None searches for the question's own words alone.
     """
 
     database: Database
     spaces: EmbeddingSpaces
     rerankers: Mapping[str, Reranker]
     terms: TermCache
+    translator: QueryTranslator | None = None
+
+    def sparse_query(self, text: str) -> SparseVector:
+        """A question's own words, and their translations."""
+        query = encode_query(text)
+        if self.translator is None:
+            return query
+        weights = self.translator.translate(text) | dict(zip(query.indices, query.values, strict=True))
+        return SparseVector(tuple(weights), tuple(weights.values()))
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,7 @@ class RetrievalPipeline:
         self._stopwatch = Stopwatch()
         self._warnings: list[SearchWarning] = []
         self._unsearched: list[UnsearchedWarning] = []
+        self._sparse = deps.sparse_query(request.query)
         self._queries: list[SpaceQuery] = []
         for model, generations in _by_model(knowledge_bases, shadow=scope.is_shadow).items():
             try:
@@ -178,6 +192,7 @@ class RetrievalPipeline:
             self._request,
             replace(self._scope, generations=generations),
             self._stopwatch,
+            sparse=self._sparse,
             siblings=self._queries,
         )
 

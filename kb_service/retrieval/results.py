@@ -40,7 +40,7 @@ class UnsearchedWarning:
     def message_zh(self) -> str:
         names = "、".join(f"“{name}”" for name in self._first_names())
         others = f"等 {len(self.names)} 个知识库" if self._unnamed else ""
-        return f"未检索：{names}{others}。{self._why.message_zh}"
+        return f"未搜索：{names}{others}。{self._why.message_zh}"
 
     @property
     def _why(self) -> Outage:
@@ -97,13 +97,13 @@ class DropReason(Enum):
     KNOWLEDGE_BASE_UNSEARCHED = (
         "knowledge_base_unsearched",
         "The knowledge base could not be searched: its embedding model can't be used",
-        "无法检索该知识库：其嵌入模型不可用",
+        "无法搜索该知识库：其嵌入模型不可用",
     )
-    NOT_SEARCHABLE = ("not_searchable", "The document has no searchable revision yet", "该文档还没有可检索的版本")
+    NOT_SEARCHABLE = ("not_searchable", "The document has no searchable revision yet", "该文档还没有可搜索的版本")
     NOT_ACTIVE = (
         "not_active_revision",
         "The passage belongs to another revision than the one that searches see",
-        "该段落不属于当前检索使用的文档版本",
+        "该段落不属于当前搜索使用的文档版本",
     )
     CHUNK_DISABLED = "chunk_disabled", "The passage is switched off", "该段落已停用"
     FILTER = "filter", "The document does not meet the filters", "该文档不符合筛选条件"
@@ -112,7 +112,7 @@ class DropReason(Enum):
     NO_MATCH = (
         "no_match",
         "None of the query's words is in it, and this query is searched by words only",
-        "段落中没有查询的任何词语，而该查询仅按词语检索",
+        "段落中没有查询的任何词语，而该查询仅按词语搜索",
     )
     BEYOND_DEPTH = (
         "beyond_depth",

@@ -13,6 +13,7 @@ from core.errors.requests import EmptyQuery, QueryTooLong
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.failures import MODEL_ERRORS
 from kb_service.models import KnowledgeBase
+from kb_service.query_translation.translator import QueryTranslator
 from kb_service.retrieval.candidates import SpaceQuery, Stopwatch
 from kb_service.retrieval.filters import Filters, filter_condition
 from kb_service.retrieval.pipeline import RetrievalPipeline, SearchDeps
@@ -35,6 +36,7 @@ class Searcher:
     Args:
         database: holds the chunks' text and which revision is active.
         rerankers: those configured besides the lexical one, by name.
+        translator: finds passages by words of the other language, too.
     """
 
     def __init__(
@@ -44,8 +46,9 @@ class Searcher:
         *,
         max_query_characters: int,
         rerankers: Mapping[str, Reranker] | None = None,
+        translator: QueryTranslator | None = None,
     ) -> None:
-        self._deps = SearchDeps(database, spaces, dict(rerankers or {}), TermCache())
+        self._deps = SearchDeps(database, spaces, dict(rerankers or {}), TermCache(), translator)
         self._max_query_characters = max_query_characters
 
     def resolve(
@@ -115,6 +118,7 @@ class Searcher:
             result.request,
             scope,
             Stopwatch(),
+            sparse=self._deps.sparse_query(result.request.query),
             siblings=siblings,
             with_dense=result.dense_weight > 0,
         )

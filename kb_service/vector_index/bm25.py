@@ -10,7 +10,7 @@ counts ``_SUBWORD_SHARE``, the same form all, and a passage with subwords as muc
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import opencc
@@ -37,7 +37,7 @@ _WORD = re.compile(r"[^\W_]+")
 def encode_document(text: str) -> SparseVector:
     """The saturated term weights of a passage; the index multiplies by idf."""
     clean = _clean(text)
-    readable = _simplified(clean)
+    readable = simplified(clean)
     special = special_terms(clean)
     # Appended, so that all other terms stay unchanged.
     words = _bm25().embed_document(" ".join([readable, *special]))
@@ -63,7 +63,7 @@ def encode_document(text: str) -> SparseVector:
 def encode_query(text: str) -> SparseVector:
     """Weight 1 for each distinct term of a question, less for Chinese stop words and n-grams behind a word's first."""
     clean = _clean(text)
-    readable = _simplified(clean)
+    readable = simplified(clean)
     written = " ".join([readable, *_folded_words(readable)])
     words = _bm25().embed_query(" ".join([written, *special_terms(clean)]))
     weights: dict[int, float] = {}
@@ -83,6 +83,16 @@ def encode_query(text: str) -> SparseVector:
             index: _STOP_WORD_WEIGHT for index in _bm25().embed_query(written).indices if index not in meaningful
         }
     return SparseVector(tuple(weights), tuple(weights.values()))
+
+
+def word_tokens(text: str) -> Sequence[int]:
+    """The distinct tokens of the words of an English or Chinese text."""
+    return _bm25().embed_query(text).indices
+
+
+def is_stop_word(word: str) -> bool:
+    """Whether a word, English or Chinese, is among the commonest, which say little of a question's subject."""
+    return not _bm25_without_chinese_stop_words().embed_query(word).indices
 
 
 def _has_words_alone(text: str) -> bool:
@@ -144,13 +154,13 @@ def _folded_words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text) if _SHARP_S.search(word)]
 
 
-def _simplified(text: str) -> str:
+def simplified(text: str) -> str:
     """The text with simplified instead of traditional Chinese characters, in which the tokenizer knows its words."""
-    return text if text.isascii() else str(_to_simplified().convert(text))
+    return text if text.isascii() else str(_tosimplified().convert(text))
 
 
 @lru_cache(maxsize=1)
-def _to_simplified() -> opencc.OpenCC:
+def _tosimplified() -> opencc.OpenCC:
     return opencc.OpenCC("t2s")
 
 

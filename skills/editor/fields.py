@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast, get_args
 
+from core.errors.requests import SkillNotEditable
 from skills.diagnostics import Finding
 from skills.editor import render, roundtrip
 from skills.editor.frontmatter import set_field, set_metadata
+from skills.editor.items import ITEM_FIELDS, description_edit, item_edit
 from skills.parser import metadata
 from skills.parser import source as sources
 from skills.parser.draft import SkillDraft
@@ -58,9 +60,26 @@ def _change_field(draft: SkillDraft, field: EditableField, value: Any) -> SkillD
     as_read = roundtrip.without_places(field, getattr(draft.model, field))
     if value in (as_read, roundtrip.field_values(draft.model)[field]):
         return draft
-    edits = sorted(_edits(draft, field, value), key=lambda edit: (edit.start, edit.end))
+    gentle = _item_edits(draft, field, value)
+    if gentle is not None:
+        try:
+            return _applied(draft, field, value, (gentle,))
+        except SkillNotEditable:
+            # An item was taken for another one: the section is written anew.
+            pass
+    return _applied(draft, field, value, _edits(draft, field, value))
+
+
+def _applied(
+    draft: SkillDraft,
+    field: EditableField,
+    value: Any,  # noqa: ANN401 - of any field
+    edits: Iterable[TextEdit],
+) -> SkillDraft:
+    """The draft after edits, if it says the value now and nothing else than before; else ``SkillNotEditable``."""
+    ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
     try:
-        after = _read(sources.apply_edits(draft.source.content, tuple(edits)))
+        after = _read(sources.apply_edits(draft.source.content, tuple(ordered)))
     except ValueError:
         # Several fields of frontmatter on one line.
         raise roundtrip.not_editable_error(field, "form") from None
@@ -68,6 +87,23 @@ def _change_field(draft: SkillDraft, field: EditableField, value: Any) -> SkillD
     roundtrip.check_reads_back({field: expected}, after.model)
     roundtrip.check_others_unchanged(field, draft.model, after.model)
     return after
+
+
+def _item_edits(draft: SkillDraft, field: EditableField, value: Any) -> TextEdit | None:  # noqa: ANN401 - of any field
+    """An edit of what differs alone, where the field has one section."""
+    sections = draft.of(field)
+    if len(sections) != 1:
+        return None
+    if field == "description":
+        head = _closed_frontmatter(draft)
+        if head is not None and _stands_in(draft, head, field):
+            return None
+        return description_edit(draft.source, sections[0], draft.model.description, str(value))
+    if field not in ITEM_FIELDS:
+        return None
+    chinese = _is_chinese(draft)
+    new = render.complete_value(field, value, chinese=chinese)
+    return item_edit(draft.source, sections[0], getattr(draft.model, field), new, chinese=chinese)
 
 
 def _read(content: bytes) -> SkillDraft:

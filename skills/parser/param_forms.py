@@ -92,7 +92,7 @@ class WrittenParam:
 
 def read_table(block: OutlineBlock, source: SkillSource, findings: list[Finding]) -> Iterator[WrittenParam]:
     """The parameters of a table; none and SK031 if no column names them."""
-    head = [_column(text) for _, text in cells(source.line(block.start))]
+    head = [column_key(text) for _, text in cells(source.line(block.start))]
     if "name" not in head:
         findings.append(Finding("SK031", block.start, 1, block.end))
         return
@@ -108,7 +108,8 @@ def read_table(block: OutlineBlock, source: SkillSource, findings: list[Finding]
             findings.append(Finding("SK030", line, facts=facts))
 
 
-def _column(text: str) -> str | None:
+def column_key(text: str) -> str | None:
+    """What a column of a table of inputs says, by its head; None if that is not known."""
     word = canonical(text)
     return _COLUMNS.get(word) or _COLUMNS.get(word.removesuffix("s"))
 

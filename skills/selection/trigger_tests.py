@@ -38,7 +38,7 @@ class TriggerQuery:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TriggerAnswer:
     """What one request chose.
 
     Args:
@@ -99,7 +99,7 @@ class TriggerReport:
     train: Rates
     validation: Rates
     confusion: dict[str, int]
-    answers: tuple[Answer, ...]
+    answers: tuple[TriggerAnswer, ...]
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,12 @@ async def run_offline(
     # By place in memory: choices give the very cards back.
     names = {id(card): candidates.name_of(card) for card in (tested, *candidates.siblings)}
     selector = await prepare_selector([tested, *await _likeliest_siblings(candidates.siblings, queries)], encoder)
-    answers: list[Answer] = []
+    answers: list[TriggerAnswer] = []
     for query, split in zip(queries, split_queries(queries), strict=True):
         ranked = await selector.rank(query.query)
         best = ranked[0]
         answers.append(
-            Answer(
+            TriggerAnswer(
                 query=query.query,
                 should_trigger=query.should_trigger,
                 triggered=best.is_chosen and best.card is tested,
@@ -153,7 +153,7 @@ async def run_offline(
 
 
 def make_report(
-    candidates: TriggerCandidates, answers: Sequence[Answer], *, model: str | None = None, runs: int = 1
+    candidates: TriggerCandidates, answers: Sequence[TriggerAnswer], *, model: str | None = None, runs: int = 1
 ) -> TriggerReport:
     """The report on one answer for each request; without a model the offline selector chose."""
     missed = (answer for answer in answers if answer.should_trigger and not answer.triggered)
@@ -195,7 +195,7 @@ def split_queries(queries: Sequence[TriggerQuery]) -> list[str]:
     return splits
 
 
-def compute_rates(answers: Sequence[Answer]) -> Rates:
+def compute_rates(answers: Sequence[TriggerAnswer]) -> Rates:
     """Recall and precision of answers."""
     right = sum(answer.triggered and answer.should_trigger for answer in answers)
     should = sum(answer.should_trigger for answer in answers)

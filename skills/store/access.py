@@ -12,7 +12,6 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
 from core.auth.locks import lock_owner
-from core.auth.models import User
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
 from core.auth.sharing import access_by_id, authorize
@@ -179,9 +178,3 @@ def get_file_entry(version: SkillVersion, path: str) -> FileEntry:
         if entry.path == path:
             return entry
     raise SkillFileNotFound(field="path")
-
-
-async def find_usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]:
-    """User names by account id; accounts that are gone are absent."""
-    query = select(User.id, User.username).where(col(User.id).in_(set(ids)))
-    return dict((await session.exec(query)).all())

@@ -75,4 +75,6 @@ class SkillFixes:
 def _check_targets(targets: Sequence[FixTarget], fixable: Sequence[Diagnostic]) -> None:
     for number, target in enumerate(targets):
         if not any(target.matches(diagnostic) for diagnostic in fixable):
-            raise InvalidRequest(f"fixes.{number}", "There is no such fix in the newest version")
+            raise InvalidRequest(
+                f"fixes.{number}", "There is no such fix in the newest version", "最新版本中没有这项修复"
+            )

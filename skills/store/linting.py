@@ -9,6 +9,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
+from core.auth.users import find_usernames
 from core.db.database import Database
 from skills.lint.context import LintContext, SiblingSkill
 from skills.lint.linter import Linter, lint
@@ -84,7 +85,7 @@ async def read_linted(database: Database, view: SkillView, linter: SkillLinter) 
         version = await skill_access.get_version(session, view)
         content = await skill_access.read_content(session, version)
         context = await linter.read_context(session, version=version, skill_id=skill.id)
-        names = await skill_access.find_usernames(session, [skill.owner_id])
+        names = await find_usernames(session, [skill.owner_id])
         usages = await usage.count_by_version(session, skill.id)
         if not view.sees_all:
             readable = set(await skill_access.list_version_numbers(session, view))

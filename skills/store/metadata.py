@@ -118,7 +118,11 @@ def _checked(field: FieldName, value: str | list[str]) -> str | list[str]:
     if isinstance(value, list):
         tags = _tags(value)
         if len(tags) > MOST_TAGS or any(len(tag) > LABEL_LENGTH for tag in tags):
-            raise InvalidRequest("tags", f"Use {MOST_TAGS} tags at most, of {LABEL_LENGTH} characters at most")
+            raise InvalidRequest(
+                "tags",
+                f"Use {MOST_TAGS} tags at most, of {LABEL_LENGTH} characters at most",
+                f"最多 {MOST_TAGS} 个标签，每个最多 {LABEL_LENGTH} 个字符",
+            )
         return tags
     if field == "description":
         return value.strip()
@@ -126,7 +130,7 @@ def _checked(field: FieldName, value: str | list[str]) -> str | list[str]:
     longest = NAME_LENGTH if field == "name" else LABEL_LENGTH
     # Folding can turn one letter into eighteen.
     if len(cleaned) > longest or len(fold(cleaned)) > 3 * longest:
-        raise InvalidRequest(field, f"Use {longest} characters at most")
+        raise InvalidRequest(field, f"Use {longest} characters at most", f"最多 {longest} 个字符")
     return cleaned
 
 

@@ -153,7 +153,7 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, verdict:
     """
     approved = verdict.decision is Decision.APPROVE
     if approved and verdict.version is None:
-        raise InvalidRequest("version", "Name the version that you have read")
+        raise InvalidRequest("version", "Name the version that you have read", "请指明您已阅读的版本")
     session = work.session
     view = await skill_access.get_for_update_with_owner(session, principal, skill_id, Action.READ)
     skill = view.skill

@@ -110,7 +110,11 @@ async def _choose_slug(session: AsyncSession, skill: Skill, new: NewSkill) -> st
 
 async def _require_free_slug(session: AsyncSession, skill: Skill, slug: str) -> str:
     if not is_slug(slug):
-        raise InvalidRequest("slug", "Use lower-case letters, digits and single hyphens between them, 64 at most")
+        raise InvalidRequest(
+            "slug",
+            "Use lower-case letters, digits and single hyphens between them, 64 at most",
+            "请使用小写字母、数字和它们之间的单个连字符，最多 64 个字符",
+        )
     taken_by = await find_by_slug(session, skill.owner_id, slug)
     if taken_by is not None and taken_by != skill.id:
         raise SkillSlugTaken(field="slug", slug=slug, skill_id=taken_by)

@@ -69,7 +69,7 @@ async def append_version(
 ) -> SkillVersion:
     """Write the next version of a skill, whose row is locked or new."""
     if len(change.note) > LONGEST_NOTE:
-        raise InvalidRequest("change_note", f"Use {LONGEST_NOTE} characters at most")
+        raise InvalidRequest("change_note", f"Use {LONGEST_NOTE} characters at most", f"最多 {LONGEST_NOTE} 个字符")
     session = work.session
     await _add_blobs(session, skill.id, validated)
     card, report = make_card(validated.parsed, skill.slug), validated.report

@@ -420,7 +420,7 @@ async def test_unused_image_is_swept_after_a_day_and_a_used_one_with_its_session
         assert await get_many(session, "somebody", [used.id]) == {}
 
     async with unit_of_work(database) as work:
-        await sessions.delete(work, await sessions.get(work.session, principal, session_row.id))
+        await sessions.delete(work, [await sessions.get(work.session, principal, session_row.id)])
     with pytest.raises(InvalidLink):
         await attachments.resolve(attachments.link(used).url, principal)
     assert await attachments.sweep() == 1

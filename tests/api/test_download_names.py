@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from api.http.files import content_disposition, safe_name
+from api.http.files import content_disposition, file_disposition, safe_name
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,27 @@ def test_header_is_ascii_and_carries_the_name():
     assert ascii_part == 'attachment; filename="session.md"'
     assert unquote(encoded) == "50% 状态 ; x=y.md"
     assert not set(encoded) & set(' ";,\\')
+
+
+@pytest.mark.parametrize(
+    ("path", "plain", "full"),
+    [
+        ("scripts/run.py", "run.py", "run.py"),
+        ("Makefile", "Makefile", "Makefile"),
+        ("references/换算表.md", "file.md", "换算表.md"),
+        ("资料", "file", "资料"),
+        ("图.图", "file", "图.图"),
+        ("a/archive.tar.gz", "archive.tar.gz", "archive.tar.gz"),
+        # Some readers decode what only looks encoded.
+        ("a/%41.txt", "file.txt", "%41.txt"),
+        ("a/con.txt", "file.txt", "file.txt"),
+        ("a/\u202etxt.exe", "txt.exe", "txt.exe"),
+        ("a/..", "file", "file"),
+    ],
+)
+def test_file_is_saved_under_the_end_of_its_path(path: str, plain: str, full: str):
+    header = file_disposition(path, fallback="file")
+
+    assert header.isascii()
+    ascii_part, _, encoded = header.partition("; filename*=UTF-8''")
+    assert (ascii_part, unquote(encoded)) == (f'attachment; filename="{plain}"', full)

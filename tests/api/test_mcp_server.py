@@ -56,5 +56,8 @@ async def test_a_body_must_say_that_it_is_json():
 
 
 async def test_operator_can_switch_it_off():
+    for left in ("skills_over_mcp_enabled", "tools_over_mcp_enabled"):
+        off = {"skills_over_mcp_enabled": False, "tools_over_mcp_enabled": False, left: True}
+        await admitted(JSON, **off)
     with pytest.raises(NotFound):
-        await admitted(JSON, skills_over_mcp_enabled=False)
+        await admitted(JSON, skills_over_mcp_enabled=False, tools_over_mcp_enabled=False)

@@ -40,6 +40,7 @@ DOCUMENTED_OPEN = {
     "/api/v1/auth/oidc/callback",
     "/api/v1/auth/oidc/token",
     "/api/v1/calendar/feed.ics",
+    "/api/v1/mcp/oauth/client-metadata",
 }
 # Everybody may end their login and see to their own account, whatever their role.
 OWN_ACCOUNT = ("/api/v1/users/me", "/api/v1/auth/logout")
@@ -98,15 +99,16 @@ def test_open_paths_are_the_documented_ones():
     assert OPEN_PATHS == DOCUMENTED_OPEN
 
 
-def test_signed_links_are_the_only_open_paths_that_name_a_thing(app: FastAPI):
+def test_signed_links_and_events_are_the_only_open_paths_that_name_a_thing(app: FastAPI):
     open_ones = {route.path for route in routes_of(app) if "{" in route.path and is_open(route.path)}
-    assert open_ones == {"/api/v1/agent/attachments/{attachment_id}/content"}
+    assert open_ones == {"/api/v1/agent/attachments/{attachment_id}/content", "/api/v1/rules/events/{source_id}"}
 
 
 @pytest.mark.parametrize(
     "path",
     ["/api/v1/agent/attachments/x/content/", "/api/v1/agent/attachments/x/y/content",
-     "/api/v1/agent/attachments", "/api/v1/agent/attachments//content", "/api/v1/users/me", "/api/v1/auth/logout", "/healthz/", "/docs/x", "/api/v1/auth/login/x", "", "/metrics"],
+     "/api/v1/agent/attachments", "/api/v1/agent/attachments//content", "/api/v1/rules/events", "/api/v1/rules/events/",
+     "/api/v1/rules/events/x/y", "/api/v1/rules/sources/x", "/api/v1/rules/x", "/api/v1/users/me", "/api/v1/auth/logout", "/healthz/", "/docs/x", "/api/v1/auth/login/x", "", "/metrics"],
 )  # fmt: skip
 def test_every_other_path_is_closed(path: str):
     assert not is_open(path)

@@ -219,7 +219,8 @@ def test_private_redis_keeps_its_keys_over_a_restart(data: Path, client: Redis):
 @pytest.mark.usefixtures("redis_program")
 def test_private_redis_is_back_with_its_keys_when_killed(data: Path, client: Redis):
     with supervised(data, [], private_redis=True, pace=QUICK) as run:
-        wait_until(lambda: answers(client))
+        # Either may come first: its answer, or its number in the supervisor's file.
+        wait_until(lambda: answers(client) and run.parts["redis"]["pid"])
         client.set("key", "kept")
         os.kill(run.parts["redis"]["pid"], signal.SIGKILL)
         wait_until(lambda: run.parts["redis"]["restarts"] == 1 and answers(client))

@@ -3,11 +3,16 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { accountQuery } from "@/api/account";
+import { currentConnection, subscribeConnection } from "@/api/connection";
 import { ApiError } from "@/api/errors";
 import { isSignedIn, subscribe } from "@/api/session";
-import { ToastProvider } from "@/components/toasts";
+import { ToastProvider } from "@/components/feedback/toasts";
 import { startTranslations } from "@/i18n";
 import { router } from "@/router";
+import { ConnectionNotice } from "@/shell/ConnectionNotice";
+import { keepFocus } from "@/shell/focusKeeper";
+import { watchMissingFiles } from "@/shell/missingFiles";
 import { applyTheme, currentTheme } from "@/theme";
 
 const queries = new QueryClient({
@@ -27,11 +32,17 @@ subscribe(() => {
   else window.location.replace(`/sign-in?next=${encodeURIComponent(pathname + search + hash)}`);
 });
 
-// After an upgrade, a page that was open asks for files that are gone.
-window.addEventListener("vite:preloadError", () => window.location.reload());
+subscribeConnection(() => {
+  if (currentConnection() === "fine") void queries.refetchQueries({ type: "active" });
+});
+
+watchMissingFiles(router);
+keepFocus();
 
 applyTheme(currentTheme());
-await startTranslations();
+// Side by side: one after the other they would be half of the time to the first picture.
+if (isSignedIn()) void queries.prefetchQuery(accountQuery);
+await Promise.all([startTranslations(), router.load()]);
 
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>
@@ -40,6 +51,7 @@ createRoot(document.getElementById("root") as HTMLElement).render(
       <QueryClientProvider client={queries}>
         <ToastProvider>
           <RouterProvider router={router} />
+          <ConnectionNotice />
         </ToastProvider>
       </QueryClientProvider>
     </CSPProvider>

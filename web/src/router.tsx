@@ -1,6 +1,6 @@
 /** The registry of pages: one line for each area. */
 import { createRouter } from "@tanstack/react-router";
-import { Skeleton } from "@/components/Page";
+import { Skeleton } from "@/components/layout/Page";
 import { adminRoute, adminTabs } from "@/pages/admin/routes";
 import { chatRoutes } from "@/pages/chat/routes";
 import { connectionRoutes } from "@/pages/connections/routes";
@@ -12,6 +12,7 @@ import { searchRoutes, searchTabs } from "@/pages/search/routes";
 import { signInRoute } from "@/pages/sign-in/routes";
 import { skillRoutes } from "@/pages/skills/routes";
 import { rootRoute, shellRoute } from "@/routes";
+import { PageError } from "@/shell/PageError";
 
 const routeTree = rootRoute.addChildren([
   signInRoute,
@@ -33,6 +34,8 @@ export const router = createRouter({
   routeTree,
   defaultPreload: "intent",
   defaultPendingComponent: () => <Skeleton lines={6} />,
+  // Within the frame, so that the way to other pages stays.
+  defaultErrorComponent: PageError,
   scrollRestoration: true,
 });
 

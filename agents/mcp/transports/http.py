@@ -6,29 +6,41 @@ from contextlib import asynccontextmanager
 import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
+from mcp.shared.inbound import MCP_METHOD_HEADER
 
 from agents.mcp.config import McpLimits, McpTarget
 from agents.mcp.errors import McpFault, current_note, report_fault
+from agents.mcp.oauth.faults import OAuthFailure
+from agents.mcp.oauth.http import require_secure
+from agents.mcp.oauth.tokens import AccessTokens, TokenFailure
+from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpx2Transport
 
 _MEDIA_TYPES = ("application/json", "text/event-stream")
 _ERROR, _REDIRECT, _OK = 400, 300, 200
-_UNAUTHORISED = frozenset({401, 403})
+_NOT_AUTHENTICATED = 401
+_UNAUTHORISED = frozenset({_NOT_AUTHENTICATED, 403})
 # Not 303, which says that the request was carried out.
 _MOVED = frozenset({301, 302, 307, 308})
 # Answered in place of the server where none of it may be read.
 _NOTHING = 502
 _NOT_OFFERED = 405
+_LISTEN = "subscriptions/listen"
 
 
 @asynccontextmanager
-async def http_streams(target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> AsyncGenerator[TransportStreams]:
-    """The message streams of a server over streamable HTTP."""
+async def http_streams(
+    target: McpTarget, guard: OutboundGuard, limits: McpLimits, tokens: AccessTokens | None = None
+) -> AsyncGenerator[TransportStreams]:
+    """The message streams of a server over streamable HTTP; ``tokens`` are those of connections with OAuth."""
     headers = {"Accept-Encoding": "identity", **target.headers}
-    timeout = httpx2.Timeout(limits.call_seconds, connect=limits.connect_seconds)
-    transport = _LimitedTransport(GuardedHttpx2Transport(guard), limits)
+    # An answer is silent while a person is asked; calls themselves end by their own limit.
+    timeout = httpx2.Timeout(limits.call_seconds + limits.hold_seconds, connect=limits.connect_seconds)
+    inner: httpx2.AsyncBaseTransport = GuardedHttpx2Transport(guard)
+    authorization = None if tokens is None else _Authorization(target, tokens, guard)
+    transport = _LimitedTransport(inner, limits, authorization)
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout, transport=transport, max_redirects=0) as client,
         streamable_http_client(target.url, http_client=client, max_sse_event_size=limits.message_bytes) as streams,
@@ -36,29 +48,76 @@ async def http_streams(target: McpTarget, guard: OutboundGuard, limits: McpLimit
         yield streams
 
 
+class _Authorization:
+    """The token of a target in its requests, and what refusals of it mean."""
+
+    def __init__(self, target: McpTarget, tokens: AccessTokens, guard: OutboundGuard) -> None:
+        self._target = target
+        self._tokens = tokens
+        self._guard = guard
+
+    async def send(self, inner: httpx2.AsyncBaseTransport, request: httpx2.Request) -> httpx2.Response:
+        """The response to a request with the token; once more with another one where the first is refused."""
+        if not self._target.grant_id:
+            return await inner.handle_async_request(request)
+        token = await self._tokens.current(self._target)
+        if not token:
+            return await inner.handle_async_request(request)
+        if request.url.scheme != "https":
+            await require_secure(str(request.url), self._guard)
+        request.headers["Authorization"] = f"Bearer {token}"
+        response = await inner.handle_async_request(request)
+        if response.status_code != _NOT_AUTHENTICATED:
+            return response
+        # Refused before anything was done, so that the request may be repeated.
+        other = await self._tokens.after_refusal(self._target, token)
+        if not other:
+            return response
+        await response.aclose()
+        request.headers["Authorization"] = f"Bearer {other}"
+        return await inner.handle_async_request(request)
+
+    def fault_of(self, response: httpx2.Response) -> McpFault | None:
+        """The fault of a refusal that an authorization would mend."""
+        return self._tokens.note_challenge(self._target, response)
+
+
 class _LimitedTransport(httpx2.AsyncBaseTransport):
     """Enforces limits with responses: an exception would end the library's session with all its calls."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, limits: McpLimits) -> None:
+    def __init__(
+        self, inner: httpx2.AsyncBaseTransport, limits: McpLimits, authorization: _Authorization | None
+    ) -> None:
         self._inner = inner
+        self._authorization = authorization
         self._limits = limits
         self._slash_target: bytes | None = None
+        self._streams = 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.method == "GET":
-            # The stream of what a server says unasked: nothing here needs it, and it has no end.
-            return httpx2.Response(_NOT_OFFERED, request=request)
+        if request.method == "GET" or request.headers.get(MCP_METHOD_HEADER) == _LISTEN:
+            self._streams += 1
+            if self._streams > self._limits.streams:
+                return httpx2.Response(_NOT_OFFERED, request=request)
+            # What a server says unasked may be long in coming.
+            request.extensions["timeout"] = {**request.extensions["timeout"], "read": None}
         try:
             response = await self._send(request)
-        except UrlNotAllowed:
+        except (UrlNotAllowed, OAuthFailure):
             return _instead(request, McpFault.NOT_ALLOWED)
+        except TokenFailure as failure:
+            return _instead(request, failure.fault)
+        except AgentexError:
+            # Without the database there is no token.
+            return _instead(request, McpFault.NOT_RENEWED)
         except httpx2.TimeoutException:
             return _instead(request, McpFault.NO_ANSWER)
         except httpx2.TransportError:
             return _instead(request, McpFault.UNREACHABLE)
         note = current_note()
         note.status, note.has_session = response.status_code, MCP_SESSION_ID in request.headers
-        fault = _fault_of(response)
+        of_authorization = self._authorization.fault_of(response) if self._authorization else None
+        fault = of_authorization or _fault_of(response)
         if fault is not None:
             await response.aclose()
             return _instead(request, fault, response.status_code)
@@ -73,7 +132,7 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
         """The response; that of the same address with or without a slash, where the server redirects there."""
         if self._slash_target is not None:
             request.url = request.url.copy_with(raw_path=self._slash_target)
-        response = await self._inner.handle_async_request(request)
+        response = await self._send_authorized(request)
         target = _slash_target(request.url, response)
         if target is None or self._slash_target is not None:
             return response
@@ -81,7 +140,12 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
         # The later requests of a session all go to the same address.
         self._slash_target = target
         request.url = request.url.copy_with(raw_path=target)
-        return await self._inner.handle_async_request(request)
+        return await self._send_authorized(request)
+
+    async def _send_authorized(self, request: httpx2.Request) -> httpx2.Response:
+        if self._authorization is None:
+            return await self._inner.handle_async_request(request)
+        return await self._authorization.send(self._inner, request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -10,11 +10,12 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from agents.mcp.config import WEBSOCKET_SCHEMES, McpLimits, McpTarget
 from agents.mcp.errors import FaultNote, McpFault, mcp_error
+from agents.mcp.server_events import is_event
 from core.outbound.guard import NameNotResolved, OutboundGuard, read_url
 from core.types.network import parse_address
 
@@ -74,7 +75,7 @@ async def _receive(
     limits: McpLimits,
     note: FaultNote,
 ) -> None:
-    unasked = 0
+    unasked = unasked_bytes = 0
     async with incoming:
         async for frame in connection:
             if frame.type is aiohttp.WSMsgType.ERROR:
@@ -85,8 +86,16 @@ async def _receive(
                 # Which request it belongs to can't be known: what waits would wait in vain.
                 note.fault = McpFault.NOT_MCP
                 return
-            unasked = 0 if isinstance(message, JSONRPCResponse | JSONRPCError) else unasked + 1
-            if unasked > limits.unasked_messages:
+            if is_event(message):
+                # What takes events slows their server down.
+                await incoming.send(SessionMessage(message))
+                continue
+            is_answer = isinstance(message, JSONRPCResponse | JSONRPCError)
+            # The progress of a call may have many messages; of all together, no more than an answer may be long.
+            is_progress = isinstance(message, JSONRPCNotification) and message.method == "notifications/progress"
+            unasked = 0 if is_answer else unasked + (not is_progress)
+            unasked_bytes = 0 if is_answer else unasked_bytes + len(frame.data)
+            if unasked > limits.unasked_messages or unasked_bytes > limits.answer_bytes:
                 note.fault = McpFault.TOO_LARGE
                 return
             await incoming.send(SessionMessage(message))

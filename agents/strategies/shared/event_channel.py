@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agents.events import (
+    PROGRESS,
     ActivityChanged,
     ActivityStarted,
     Failed,
@@ -27,6 +28,7 @@ from agents.events import (
     ToolCallEnded,
     ToolCallResult,
     ToolCallStarted,
+    failure_fields,
 )
 from agents.journal import Effect, Journal
 
@@ -82,9 +84,10 @@ class OpenEntities:
                 self._known.add(message_id)
             case ThoughtEnded(message_id):
                 self._thoughts.remove(message_id)
-            case ActivityStarted():
-                self._activity = event
-            case ActivityChanged(changes=changes) if self._activity is not None:
+            case ActivityStarted(kind=kind):
+                # Those of calls end with their calls.
+                self._activity = event if kind == PROGRESS else self._activity
+            case ActivityChanged(kind=kind, changes=changes) if self._activity is not None and kind == PROGRESS:
                 content = {**self._activity.content, **changes}
                 self._activity = replace(self._activity, content=content)
             case _:
@@ -207,8 +210,11 @@ class EventChannel:
         for event in self._open.closing(why, waiting=waiting):
             self.emit(event)
         if (activity := self.activity) is not None:
-            status: JsonValue = _status_after(terminal)
-            self.emit(ActivityChanged(activity.message_id, activity.kind, {"status": status}))
+            changes: dict[str, JsonValue] = {"status": _status_after(terminal)}
+            if isinstance(terminal, Failed):
+                # Who joins later gets no RUN_ERROR.
+                changes |= failure_fields(terminal.message)
+            self.emit(ActivityChanged(activity.message_id, activity.kind, changes))
         self.emit(terminal)
         self._is_closed = True
 

@@ -15,18 +15,21 @@ from agents.llm.base import ModelMessage, ToolCall
 from agents.skills.run_skills import ALWAYS_ALLOWED
 from agents.strategies.shared.base import PendingCalls, Strategy, Suspended
 from agents.strategies.shared.budget import Budget
+from agents.strategies.shared.call_progress import CallProgressFeed
 from agents.tools import load_skill, search_knowledge_base
-from agents.tools.approval import build_interrupt
+from agents.tools.approval import build_call_question, build_interrupt
 from agents.tools.base import CallPreview, Tool, Toolbox, ToolOutput
+from agents.tools.live_call import CallQuestion, CallSuspended, LiveCall
 from core.db.types import utc_now
 from core.errors.base import AgentexError
 from core.errors.registry import error_for_code
-from core.json_access import as_text, parse
+from core.json_access import as_object, as_text, parse
 from core.logging import get_logger
 
 LATE_CALL = "Not run: the time for this run was used up."
 UNKNOWN_OUTCOME = "Interrupted: whether this call took effect is not known. Check that before it is made again."
 ANSWER_DAYS = 7
+_DAY_SECONDS = 86_400
 
 _log = get_logger(__name__)
 _FINDINGS = TypeAdapter(list[EvidenceFinding])
@@ -56,9 +59,9 @@ class ToolCallRunner:
         ready = [call for call in calls if call.id not in done and not self._waits(call, tools)]
         if all(_may_be_beside_others(tools.get(call.name)) for call in ready):
             outputs = await asyncio.gather(*(self.run_one(call, tools) for call in ready))
-            done |= {call.id: output for call, output in zip(ready, outputs, strict=True)}
         else:
-            done |= {call.id: await self.run_one(call, tools) for call in ready}
+            outputs = [await self.run_one(call, tools) for call in ready]
+        done |= {call.id: output for call, output in zip(ready, outputs, strict=True) if output is not None}
         waiting = [call for call in calls if call.id not in done]
         if waiting:
             raise Suspended(self._wait(waiting, tools))
@@ -77,7 +80,9 @@ class ToolCallRunner:
                 self._hold_skill(call, outcome)
             else:
                 outcome = outcome if isinstance(outcome, ToolOutput) else None
-                done[call.id] = await self.run_one(call, tools, outcome)
+                output = await self.run_one(call, tools, outcome)
+                if output is not None:
+                    done[call.id] = output
         return done
 
     async def _preview(self, call: ToolCall, tool: Tool, tools: Toolbox) -> Effect | ToolOutput | None:
@@ -139,12 +144,18 @@ class ToolCallRunner:
             about["interrupt"] = TypeAdapter(Interrupt).dump_python(interrupt, mode="json")
         return self._strategy.context.journal.write(_key(call), about, "waiting")
 
-    async def run_one(self, call: ToolCall, tools: Toolbox, ready: ToolOutput | None = None) -> ToolOutput:
-        """Run one call while there is time, or use its ``ready`` result, and show the result."""
+    async def run_one(self, call: ToolCall, tools: Toolbox, ready: ToolOutput | None = None) -> ToolOutput | None:
+        """Run one call while there is time, or use its ``ready`` result, and show the result.
+
+        None if the call itself asks a person and waits.
+        """
         journal, key = self._strategy.context.journal, _key(call)
         past, refusal = journal.read(key), tools.refusal(call.name)
         if past is None:
-            output, findings = (ready, []) if ready else await self._run_now(call, tools, refusal=refusal)
+            ended = _without_findings(ready) if ready else await self._run_now(call, tools, refusal=refusal)
+            if ended is None:
+                return None
+            output, findings = ended
             done = self._skill_note(call)
             # A failed call does not change skills.
             note = done if is_success(output) else None
@@ -181,16 +192,17 @@ class ToolCallRunner:
 
     async def _run_now(
         self, call: ToolCall, tools: Toolbox, *, refusal: str | None
-    ) -> tuple[ToolOutput, list[EvidenceFinding]]:
+    ) -> tuple[ToolOutput, list[EvidenceFinding]] | None:
         journal, key = self._strategy.context.journal, _key(call)
         effect, tool = journal.find(key), tools.get(call.name)
         if refusal is not None:
             return await self._denied(call, refusal), []
         if effect is not None:
             self._hold_skill(call, effect)
-        arguments = call.arguments
+        arguments, reply = call.arguments, None
         if effect is not None and effect.status == "approved":
             arguments = as_text(effect.outcome.get("arguments"))
+            reply = as_object(effect.outcome.get("reply")) or None
         if not _is_idempotent(tool):
             if effect is not None and effect.status == "started":
                 return ToolOutput(UNKNOWN_OUTCOME, ran=False), []
@@ -198,13 +210,34 @@ class ToolCallRunner:
             journal.write(key, {"name": call.name, "arguments": arguments}, "started")
             await self._strategy.channel.written()
         is_approved = effect is not None and effect.status == "approved"
+        progress = CallProgressFeed(self._strategy.channel.emit, call)
+        live = LiveCall(call.id, f"{journal.name}:{call.id}", progress.show, reply)
         with record_findings() as findings:
             try:
                 async with asyncio.timeout(self.budget.acting_seconds_left):
-                    output = await tools.call(call.name, arguments, call_id=call.id, is_approved=is_approved)
+                    output = await tools.call(call.name, arguments, live=live, is_approved=is_approved)
             except TimeoutError:
                 return self._too_late(), []
+            except CallSuspended as suspended:
+                self._hold_question(call, arguments, suspended.question)
+                return None
+            finally:
+                progress.end()
         return output, findings
+
+    def _hold_question(self, call: ToolCall, arguments: str, question: CallQuestion) -> None:
+        """Let a call wait for a person whom its server asks."""
+        seconds = ANSWER_DAYS * _DAY_SECONDS if question.seconds is None else question.seconds
+        until = (utc_now() + timedelta(seconds=seconds)).isoformat()
+        is_chinese = self._strategy.is_chinese
+        interrupt = build_call_question(call, arguments, question, until=until, is_chinese=is_chinese)
+        about: dict[str, JsonValue] = {
+            "name": call.name,
+            "arguments": arguments,
+            "state": question.state,
+            "interrupt": TypeAdapter(Interrupt).dump_python(interrupt, mode="json"),
+        }
+        self._strategy.context.journal.write(_key(call), about, "waiting")
 
     def _read_back(self, past: Effect) -> ToolOutput:
         outcome = past.outcome
@@ -218,6 +251,10 @@ class ToolCallRunner:
             ran=bool(outcome.get("ran")),
             failure=error_for_code(failure) if isinstance(failure, int) else None,
         )
+
+
+def _without_findings(output: ToolOutput) -> tuple[ToolOutput, list[EvidenceFinding]]:
+    return output, []
 
 
 def _key(call: ToolCall) -> str:

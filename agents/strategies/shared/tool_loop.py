@@ -373,6 +373,10 @@ class ToolLoopStrategy(Strategy):
         return StopEvent()
 
 
+class Answer(Event):
+    """Nothing but the answer is left to write: enough is known, or no more may be tried."""
+
+
 class CheckCitations(Event):
     """The answer is complete."""
 

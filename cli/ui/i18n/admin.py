@@ -86,7 +86,7 @@ KEY_CONFIRM = Message(
 )
 KEY_REVOKED = Message("Revoked the API key {name}.", "已撤销 API 密钥 {name}。")
 MODEL = Message("Model", "模型")
-PROVIDER = Message("Provider", "提供方")
+PROVIDER = Message("Provider", "服务商")
 AT_ENDPOINT = Message("At the endpoint", "接口中的名称")
 BASE_URL = Message("Endpoint", "接口地址")
 DEFAULT = Message("Default", "默认")

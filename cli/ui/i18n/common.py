@@ -216,7 +216,7 @@ TRANSFERRED = Message(
 )
 TRANSFER_BEGUN = Message(
     "The server goes on by itself; the knowledge base {name} can be searched when it is done.",
-    "服务器将继续处理；完成后即可检索知识库 {name}。",
+    "服务器将继续处理；完成后即可搜索知识库 {name}。",
 )
 EMBEDS_ANEW = Message(
     "Its embedding model is not served here: the documents are embedded anew with {model}.",
@@ -249,12 +249,12 @@ CHAT_THINKING = Message("thinking", "思考中")
 CHAT_TOOL = Message("using {tool}", "调用 {tool}")
 
 STEP_DECIDE = Message("reading the question", "理解问题")
-STEP_RETRIEVE = Message("searching", "检索中")
+STEP_RETRIEVE = Message("searching", "搜索中")
 STEP_GRADE = Message("weighing what was found", "筛选结果")
 STEP_REWRITE = Message("asking in other words", "改写问题")
 STEP_ANSWER = Message("answering", "生成回答")
 STEP_CHECK = Message("checking the citations", "核对引用")
-STEP_WIDEN = Message("searching more widely", "扩大检索")
+STEP_WIDEN = Message("searching more widely", "扩大搜索")
 STEP_THINK = Message("thinking", "思考中")
 STEP_ACT = Message("using tools", "调用工具")
 STEP_OBSERVE = Message("reading the results", "查看结果")

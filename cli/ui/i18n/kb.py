@@ -65,7 +65,7 @@ RETRIED = Message(
 
 
 LEG_DEEP = Message("{leg}: behind the first 10,000, score {score}", "{leg}：一万名之后，得分 {score}")
-LEG_UNUSED = Message("dense: not used for this query", "dense：该查询不使用语义检索")
+LEG_UNUSED = Message("dense: not used for this query", "dense：该查询不使用语义搜索")
 DROPPED = Message("Not shown: {reasons}", "未显示：{reasons}")
 WHY_PLACE = Message(
     "place {place} after the rerank, score {score}; lowest score shown: {lowest}",

@@ -11,6 +11,7 @@ import numpy as np
 
 from kb_service.embeddings.builtin.artifacts import prepare
 from kb_service.embeddings.builtin.models import BUILT_IN_MODELS, BuiltInModel
+from kb_service.embeddings.builtin.postprocessing import load_postprocessing
 from kb_service.embeddings.builtin.runtime import Backend, Forward, load_forward
 from kb_service.embeddings.builtin.tokenizers import load_tokenizer
 from kb_service.embeddings.builtin.word_table import load_word_table
@@ -50,8 +51,8 @@ class BuiltInEncoder:
         # No token joins a prefix and a text: prefixes end with a blank.
         self._query_prefix, self._passage_prefix = self._tokenizer.ids([model.query_prefix, model.passage_prefix])
         self._window_tokens = model.window_tokens - 2
-        none = np.zeros((2, self.dimension), dtype=np.float32)
-        self._query_centre, self._passage_centre = none if built_in.centre is None else np.load(built_in.centre)
+        path = built_in.postprocessing
+        self._postprocessing = None if path is None else load_postprocessing(path)
 
     def warm_up(self) -> None:
         """Run one input per usual query length, so that no question waits for building kernels."""
@@ -66,10 +67,6 @@ class BuiltInEncoder:
 
     def encode_in_steps(self, texts: Sequence[str], *, whole: bool) -> Generator[Sequence[WorkUnit], None, Vectors]:
         """Encode in units of one batch each, so that a question can go first.
-
-        Where the model has a centre, the mean of many vectors is taken away: those of multilingual-e5-small lie close
-        together, and long passages of code or tables closer to all questions than their answers do (docs/decisions/0080;
-        Mu and Viswanath, arXiv:1702.01417).
 
         Args:
             texts: Any strings; lone surrogates become ``?``.
@@ -91,7 +88,10 @@ class BuiltInEncoder:
         sums = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for number, batch in enumerate(batches):
             np.add.at(sums, [window.text for window in batch], pooled[number])
-        return _of_length_one(_of_length_one(sums) - (self._passage_centre if whole else self._query_centre))
+        vectors = _of_length_one(sums)
+        if self._postprocessing is None:
+            return vectors
+        return _of_length_one(self._postprocessing.apply(vectors, to_passages=whole))
 
     def _windows(self, texts: Sequence[str], whole: bool) -> list[_Window]:
         clean = [text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8") for text in texts]

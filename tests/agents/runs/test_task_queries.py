@@ -118,7 +118,7 @@ async def test_answer_does_not_bring_a_deleted_session_back(database, principal,
         planned = await plan(*given)
         async with unit_of_work(database) as work:
             thread = await sessions.get(work.session, principal, talk.thread_id)
-            await sessions.delete(work, thread)
+            await sessions.delete(work, [thread])
         return planned
 
     monkeypatch.setattr(talk.runs._planner, "plan", plan_and_lose)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 import pytest
 from pydantic import BaseModel
@@ -10,6 +11,10 @@ from pydantic import BaseModel
 from agents.calendar.run_calendar import RunCalendar
 from agents.client_time import UserClock
 from agents.evidence import Evidence, read_passages
+from agents.mcp.agent_texts import RemoteTexts
+from agents.mcp.connections import ConnectionWithTools
+from agents.mcp.models import McpConnection
+from agents.mcp.service import McpService
 from agents.run_request import ClientTool
 from agents.tools import DEFAULT_POLICIES, TOOL_MODULES, build_toolbox
 from agents.tools.base import Tool, Toolbox, arguments_schema, with_validation
@@ -107,6 +112,10 @@ def test_only_clock_and_people_are_offered_when_nothing_is_selected():
 def test_every_tool_has_a_described_schema_and_a_unique_name():
     book = RunCalendar(Database("sqlite+aiosqlite:///never-opened.db"), "owner", "run")
     frontend = (ClientTool("paint", "Paints.", {"type": "object"}),)
+    row = McpConnection(
+        owner_id="owner", name="Files", type="standard", url="", auth_type="none", features=["resources", "prompts"]
+    )
+    with_texts = ConnectionWithTools(row, None, ())
     scope = scope_of(
         retriever=InMemoryRetriever(),
         documents=InMemoryDocuments(),
@@ -115,6 +124,7 @@ def test_every_tool_has_a_described_schema_and_a_unique_name():
         memory=InMemoryMemory(),
         # One more than are listed: the others are searched.
         skills=run_skills_of(InMemoryLibrary(REVIEW, REPORT), most=1),
+        remote_texts=RemoteTexts(cast(McpService, None), cast(Database, None), (with_texts,)),
     )
     tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
 

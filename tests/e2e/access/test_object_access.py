@@ -24,8 +24,18 @@ def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, owne
     )
     allowed = {name: {200, 409} for name in REQUESTS if name.endswith(conflicts)}
     # Its server is nowhere.
-    nowhere = ("/{connection_id}/tools", "/tools/{tool_name}/call")
+    nowhere = (
+        "/{connection_id}/tools",
+        "/tools/{tool_name}/call",
+        "/{connection_id}/authorize",
+        "/{connection_id}/resources",
+        "/{connection_id}/resources/read",
+        "/{connection_id}/prompts",
+        "/prompts/{prompt_name}/get",
+    )
     allowed |= {name: {502} for name in REQUESTS if name.endswith(nowhere)}
+    # It was never authorised.
+    allowed["DELETE /api/v1/mcp/connections/{connection_id}/authorization"] = {409}
     # Nobody has set a language model up.
     allowed["POST /api/v1/skills/{skill_id}/comparison"] = {400}
     # Deleted under another path already.
@@ -51,6 +61,9 @@ def test_other_persons_things_are_in_no_list_and_no_search(shared_objects: Owned
         "/users/me/api-keys",
         "/memories",
         "/mcp/connections",
+        "/rules",
+        "/rules/sources",
+        "/notifications",
     )
     for path in lists:
         text = other.request("GET", path, params={"page_size": 100}).text

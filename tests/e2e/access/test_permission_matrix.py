@@ -58,11 +58,12 @@ OF_ONE_ANSWER = {"date", "x-request-id"}
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of the document, and how it is asked."""
+    """An operation of the document, and how it is asked; ``any_of`` its permissions may be enough."""
 
     method: str
     path: str
     permissions: tuple[str, ...]
+    any_of: bool = False
 
     @property
     def name(self) -> str:
@@ -90,12 +91,13 @@ class Person:
     permissions: set[str]
 
     def lacking(self, operation: Operation) -> list[str]:
-        return [name for name in operation.permissions if name not in self.permissions]
+        missing = [name for name in operation.permissions if name not in self.permissions]
+        return [] if operation.any_of and len(missing) < len(operation.permissions) else missing
 
 
 def protected_operations(server: Server) -> list[Operation]:
     found = [
-        Operation(method, path, tuple(described["x-permissions"]))
+        Operation(method, path, tuple(described["x-permissions"]), described.get("x-permissions-any", False))
         for method, path, described in operations(server)
         if not is_open(path)
     ]

@@ -49,12 +49,12 @@ class World:
     lost: Server
     few: Server
 
-    def come_back(self, server: Server, told: Callable[[str], Any], **query: str) -> httpx.Response:
-        """Log in with what the issuer tells when it knows the nonce."""
+    def come_back(self, server: Server, make_token: Callable[[str], Any], **query: str) -> httpx.Response:
+        """Log in with the token that the issuer makes for the nonce."""
         browser = Browser(f"http://127.0.0.1:{server.settings.port}")
         begun = parse_qs(urlsplit(browser.begin().headers["Location"]).query)
         code = unique("code")
-        self.issuer.codes[code] = told(begun["nonce"][0])
+        self.issuer.codes[code] = make_token(begun["nonce"][0])
         given = {"state": begun["state"][0], "code": code, **query}
         answer = browser.http.get(browser.server + CALLBACK, params=given)
         answer.extensions["browser"] = browser
@@ -144,11 +144,11 @@ def test_token_that_is_wrong_is_refused(world: World, lie: str):
     change, reason = LIES[lie]
     good = world.issuer.claims(sub=unique("sub"))
 
-    def told(nonce: str) -> str:
+    def make_token(nonce: str) -> str:
         claims = {**good, "nonce": nonce, **change}
         return signed({name: value for name, value in claims.items() if value is not None})
 
-    details = check_error(world.come_back(world.plain, told), OidcTokenInvalid)
+    details = check_error(world.come_back(world.plain, make_token), OidcTokenInvalid)
     assert details == {"reason": reason}
 
 

@@ -4,19 +4,24 @@ Playwright's synchronous API keeps an event loop in its thread. These tests run 
 fixtures and other tests may run loops in pytest's.
 """
 
+import contextlib
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from _pytest._code.code import ExceptionRepr
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 
+from tests.e2e.console.words import Words, words_of
 from tests.fixtures.http.client import Api
 from tests.fixtures.paths import ROOT
 from tests.fixtures.product.server import Server
@@ -34,6 +39,18 @@ _QUIET = (
     "--disable-sync",
 )
 _WAIT_MS = 30_000
+# While it edits, Chromium itself sets styles in an editable element, which the policy refuses and a message reports.
+# Styles elsewhere are complained of here, with their place.
+_OWN_STYLES = """
+document.addEventListener("securitypolicyviolation", (event) => {
+    const path = event.composedPath();
+    if (event.effectiveDirective.startsWith("style-src") && !path.some((node) => node.isContentEditable))
+        console.error(`inline style: ${path[0].outerHTML?.slice(0, 200)}`);
+}, true);
+"""
+_BROWSERS_STYLE = "Applying inline style violates"
+_FAILED = pytest.StashKey[bool]()
+_SHOWN_CHARACTERS = 6000
 expect.set_options(timeout=15_000)
 
 
@@ -46,6 +63,36 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     names = pyfuncitem._fixtureinfo.argnames
     thread.submit(pyfuncitem.obj, **{name: pyfuncitem.funcargs[name] for name in names}).result()
     return True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run a browser test that failed once more: on a busy machine a click can miss what moves.
+
+    The summary lists each test that was run again, with what it had said.
+    """
+    for item in items:
+        if isinstance(item, pytest.Function) and "browser_thread" in item.fixturenames:
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tell the fixtures of a test whether it failed."""
+    report = yield
+    if report.when == "setup" or report.failed:
+        item.stash[_FAILED] = report.failed
+    if report.when == "call" and report.failed and isinstance(report.longrepr, ExceptionRepr):
+        _describe_pages(item, report.longrepr)
+    return report
+
+
+def _describe_pages(item: pytest.Item, failure: ExceptionRepr) -> None:
+    """Add to a failure what its consoles show: what Playwright says of it is cut."""
+    thread: ThreadPoolExecutor = getattr(item, "funcargs", {})["browser_thread"]
+    for console in item.stash.get(_CONSOLES, []):
+        with contextlib.suppress(PlaywrightError):
+            shown = thread.submit(console.page.locator("body").aria_snapshot).result()
+            failure.addsection(console.page.url, shown[-_SHOWN_CHARACTERS:])
 
 
 @pytest.fixture(scope="session")
@@ -68,18 +115,60 @@ def chromium(browser_thread: ThreadPoolExecutor) -> Iterator[Browser]:
     browser_thread.submit(playwright.stop).result()
 
 
+@dataclass(frozen=True)
+class Look:
+    """How somebody sees the console: the language, the colours, and the size of the screen."""
+
+    language: str = "en"
+    theme: str = "light"
+    size: tuple[int, int] = DESKTOP
+
+    def __str__(self) -> str:
+        return f"{self.language}-{self.theme}-{'phone' if self.is_phone else 'desktop'}"
+
+    @property
+    def is_chinese(self) -> bool:
+        return self.language == "zh"
+
+    @property
+    def is_phone(self) -> bool:
+        return self.size[0] <= PHONE[0]
+
+    def words(self, area: str) -> Words:
+        """The console's own words of an area, in the language of this look."""
+        return words_of(self.language, area)
+
+
+ENGLISH, CHINESE = Look(), Look("zh", "dark", PHONE)
+
+
+@pytest.fixture(params=(ENGLISH, CHINESE), ids=str)
+def look(request: pytest.FixtureRequest) -> Look:
+    """Has a test run twice: in English, light, on a desk, and in Chinese, dark, in a hand."""
+    return request.param
+
+
 @dataclass
 class Console:
     """The console in a tab of its own browser profile.
 
     Attributes:
         page: the tab.
+        look: its language, colours and size at the beginning.
+        area: what is tested; pictures are kept under it.
         complaints: what the browser's console said of errors; the fixture wants none.
     """
 
     page: Page
     base: str
+    look: Look = ENGLISH
+    area: str = "console"
     complaints: list[str] = field(default_factory=list[str])
+
+    @property
+    def dialog(self) -> Locator:
+        """The dialog over the page; a toast is one without a title."""
+        return self.page.locator("[role=dialog][aria-labelledby], [role=alertdialog][aria-labelledby]")
 
     def open(self, path: str) -> None:
         """Go to a page and wait until nothing loads."""
@@ -90,10 +179,28 @@ class Console:
         """Wait until the page has its title and no skeleton is left; a stream may stay open."""
         skeletons = self.page.locator("[role=status][aria-label]")
         self.page.wait_for_selector("h1")
-        expect(skeletons).to_have_count(0)
+        # The largest pages take their time on a busy machine.
+        expect(skeletons).to_have_count(0, timeout=_WAIT_MS)
         # A query that begins now would show another skeleton in the next frame.
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        expect(skeletons).to_have_count(0)
+        expect(skeletons).to_have_count(0, timeout=_WAIT_MS)
+
+    def answers(self, path: str, method: str = "PUT") -> AbstractContextManager[object]:
+        """What happens inside has been answered by the server: ``with console.answers("/shares"): ...``."""
+        return self.page.expect_response(lambda answer: path in answer.url and answer.request.method == method)
+
+    def drop(self, *paths: Path, at: tuple[int, int] = (300, 300)) -> None:
+        """Drop files and folders of this machine on the page, as a file manager does."""
+        session = self.page.context.new_cdp_session(self.page)
+        data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            session.send("Input.dispatchDragEvent", {"type": kind, "x": at[0], "y": at[1], "data": data})
+        session.detach()
+
+    def highlighted(self, name: str) -> str:
+        """The text that the browser marks under one of the console's names for highlights."""
+        script = "name => [...(CSS.highlights.get(name) ?? [])].map((range) => range.toString()).join(' ')"
+        return str(self.page.evaluate(script, name))
 
     def serious_faults(self) -> list[str]:
         """What axe finds on the page that keeps somebody out."""
@@ -107,42 +214,48 @@ class Console:
             for node in fault["nodes"]
         ]
 
+    def set_offline(self, is_offline: bool) -> None:
+        """Take the network away, or give it back."""
+        self.page.context.set_offline(is_offline)
+        if is_offline:
+            # The browser may tell the page before requests fail: what is asked again at once would still be answered.
+            self.page.evaluate("window.dispatchEvent(new Event('offline'))")
+
     def picture(self, name: str) -> None:
-        """Keep a screenshot, where a folder for them is named."""
-        if folder := os.environ.get("AGENTEX_SCREENSHOTS"):
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=Path(folder, f"{name}.png"))
+        """Keep a screenshot, where a folder for them is named: ``chat/stopped-zh-dark-phone.png``."""
+        if folder := os.environ.get("AGENTEX_TEST_SCREENSHOTS"):
+            self.page.screenshot(path=Path(folder, self.area, f"{name}-{self.look}.png"))
 
 
 OpenConsole = Callable[..., Console]
+_CONSOLES = pytest.StashKey[list[Console]]()
 
 
 @pytest.fixture
-def open_console(browser_thread: ThreadPoolExecutor, chromium: Browser) -> Iterator[OpenConsole]:
-    """Gives consoles: ``open_console(server, person, language="zh", theme="dark", size=PHONE)``."""
-    consoles: list[Console] = []
+def open_console(
+    request: pytest.FixtureRequest, browser_thread: ThreadPoolExecutor, chromium: Browser
+) -> Iterator[OpenConsole]:
+    """Gives consoles: ``open_console(server, person, look)``, or with parts of a look: ``theme="dark", size=PHONE``."""
+    consoles = request.node.stash[_CONSOLES] = list[Console]()
+    area = request.path.stem.removeprefix("test_")
 
-    def make(
-        server: Server,
-        person: Api | None = None,
-        *,
-        language: str = "en",
-        theme: str = "light",
-        size: tuple[int, int] = DESKTOP,
-    ) -> Console:
-        locale = "zh-CN" if language == "zh" else "en-US"
-        context = chromium.new_context(viewport={"width": size[0], "height": size[1]}, locale=locale)
+    def make(server: Server, person: Api | None = None, look: Look = ENGLISH, **parts: Any) -> Console:
+        look = replace(look, **parts)
+        locale = "zh-CN" if look.is_chinese else "en-US"
+        context = chromium.new_context(viewport={"width": look.size[0], "height": look.size[1]}, locale=locale)
         context.set_default_timeout(_WAIT_MS)
-        kept = {"agentex.theme": theme, **_tokens(person)}
+        kept = {"agentex.theme": look.theme, **_tokens(person)}
         context.add_init_script(
             f"if (!localStorage.length) for (const [key, value] of Object.entries({json.dumps(kept)}))"
             " localStorage.setItem(key, value)"
         )
-        console = Console(context.new_page(), str(server.http.base_url).rstrip("/"))
+        context.add_init_script(_OWN_STYLES)
+        console = Console(context.new_page(), str(server.http.base_url).rstrip("/"), look, area)
 
         def note(message: ConsoleMessage) -> None:
             # The browser itself reports each answer of 400 and more.
-            if message.type == "error" and "Failed to load resource" not in message.text:
+            expected = ("Failed to load resource", _BROWSERS_STYLE)
+            if message.type == "error" and not any(text in message.text for text in expected):
                 console.complaints.append(message.text)
 
         console.page.on("console", note)
@@ -151,7 +264,10 @@ def open_console(browser_thread: ThreadPoolExecutor, chromium: Browser) -> Itera
         return console
 
     yield make
-    for console in consoles:
+    for place, console in enumerate(consoles):
+        if request.node.stash.get(_FAILED, False):
+            console.area = "failed"
+            browser_thread.submit(console.picture, f"{request.node.originalname}-{place}").result()
         browser_thread.submit(console.page.context.close).result()
     assert [complaint for console in consoles for complaint in console.complaints] == []
 

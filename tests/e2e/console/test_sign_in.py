@@ -21,13 +21,15 @@ def test_wrong_password_is_told_and_the_right_one_leads_to_where_one_wanted(
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
     page.wait_for_url("**/skills?tag=any")
+    # Not the link to it, which would cover what stands at the top.
+    expect(page.get_by_role("main")).to_be_focused()
 
 
 def test_account_is_made_and_signed_in(browser_thread, embedded: Server, open_console: OpenConsole):
     console, name = open_console(embedded, language="zh"), unique("newcomer")
     page = console.page
     console.open("/")
-    page.get_by_role("button", name="注册账号").click()
+    page.get_by_role("button", name="注册账户").click()
     page.get_by_label("用户名").fill(name)
     page.get_by_label("邮箱").fill(f"{name}@example.com")
     page.get_by_label("密码").fill(PASSWORD)

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.e2e.console.conftest import OpenConsole
+from tests.e2e.console.conftest import Look, OpenConsole
 from tests.fixtures.http.client import Api, unique
 from tests.fixtures.product.server import Server
 
@@ -21,15 +21,15 @@ To restart the relay, press the blue button for three seconds.
 
 
 def test_documents_are_dropped_watched_searched_and_opened_at_the_passage(
-    browser_thread, embedded: Server, member: Api, open_console: OpenConsole
+    browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):
-    console, name = open_console(embedded, member), unique("Manuals")
-    page = console.page
+    console, name = open_console(embedded, member, look), unique("Manuals")
+    page, words, search = console.page, look.words("knowledge"), look.words("search")
     console.open("/knowledge-bases")
-    page.get_by_role("button", name="New knowledge base").first.click()
+    page.get_by_role("button", name=words("create.open")).first.click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Name").fill(name)
-    dialog.get_by_role("button", name="Create", exact=True).click()
+    dialog.get_by_label(words("field.name")).fill(name)
+    dialog.get_by_role("button", name=words("common:action.create"), exact=True).click()
     page.wait_for_url("**/knowledge-bases/*-*")
 
     files = [
@@ -38,15 +38,19 @@ def test_documents_are_dropped_watched_searched_and_opened_at_the_passage(
     ]
     files.append({"name": "handbook.md", "mimeType": "text/markdown", "buffer": HANDBOOK.encode()})
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Choose files").click()
+        page.get_by_role("button", name=words("upload.files"), exact=True).click()
     chooser.value.set_files(files)
     expect(page.get_by_role("link", name="handbook.md")).to_be_visible()
     kb = page.url.rpartition("/")[2].partition("?")[0]
     # Without a reload: the page follows the work.
-    expect(page.get_by_role("row", name=re.compile("handbook.md"))).to_contain_text("Ready", timeout=60_000)
+    expect(page.get_by_role("row", name=re.compile("handbook.md"))).to_contain_text(
+        words("status.completed"), timeout=60_000
+    )
     console.picture("documents-after-upload")
 
-    page.get_by_role("link", name="Search", exact=True).last.click()
+    page.get_by_role("link", name=words("tab.search"), exact=True).last.click()
+    # The list of documents has a search field, too.
+    expect(page.get_by_role("heading", name=search("test.title"))).to_be_visible()
     page.get_by_role("searchbox").fill("How is the relay restarted?")
     page.keyboard.press("Enter")
     hit = page.get_by_role("link", name="handbook.md").first
@@ -57,21 +61,21 @@ def test_documents_are_dropped_watched_searched_and_opened_at_the_passage(
 
 
 def test_question_on_the_first_page_is_answered_with_a_source_that_opens_beside_it(
-    browser_thread, embedded: Server, member: Api, open_console: OpenConsole
+    browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):
     kb = member.create_kb()
     member.ingest(kb, "handbook.md", HANDBOOK)
-    console = open_console(embedded, member)
-    page = console.page
+    console = open_console(embedded, member, look)
+    page, words, home = console.page, look.words("chat"), look.words("home")
     console.open("/")
-    page.get_by_role("textbox", name="Ask a question").fill("On which port does the relay listen?")
-    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("textbox", name=home("ask.label")).fill("On which port does the relay listen?")
+    page.get_by_role("button", name=home("ask.submit"), exact=True).click()
     page.wait_for_url("**/chat/*")
     thread = page.url
-    source = page.get_by_role("button", name="Source 1: handbook.md").first
+    source = page.get_by_role("button", name=words("sources.open", number=1, name="handbook.md")).first
     expect(source).to_be_visible(timeout=60_000)
     source.click()
-    panel = page.get_by_role("complementary", name="Source")
+    panel = page.get_by_role("complementary", name=words("sources.panel"), exact=True)
     expect(panel.get_by_text("port 7070").first).to_be_visible()
     console.picture("answer-with-source")
 
@@ -79,24 +83,25 @@ def test_question_on_the_first_page_is_answered_with_a_source_that_opens_beside_
     expect(page.get_by_role("blockquote").get_by_text("port 7070")).to_be_visible()
     page.goto(f"{console.base}/chat")
     page.goto(thread.partition("?")[0])
-    expect(page.get_by_role("button", name="Source 1: handbook.md").first).to_be_visible()
+    expect(page.get_by_role("button", name=words("sources.open", number=1, name="handbook.md")).first).to_be_visible()
     assert len(member.get("/sessions")["items"]) == 1
 
 
 def test_skill_is_written_from_a_template_saved_and_listed(
-    browser_thread, embedded: Server, member: Api, open_console: OpenConsole
+    browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):
-    console = open_console(embedded, member)
-    page = console.page
+    console = open_console(embedded, member, look)
+    page, words = console.page, look.words("skills")
     console.open("/skills")
-    page.get_by_role("link", name="New skill").or_(page.get_by_role("button", name="New skill")).first.click()
-    page.get_by_role("button", name="In English").first.click()
-    editor = page.get_by_role("textbox", name="Text of the skill, Markdown")
-    expect(editor).to_be_visible()
-    page.get_by_role("button", name="Save skill").click()
+    page.get_by_role("link", name=words("new.action")).first.click()
+    page.get_by_role("button", name=words(f"new.language.{look.language}")).first.click()
+    # A phone shows the form, and the text on demand.
+    expect(page.get_by_role("textbox", name=words("form.name"), exact=True).first).to_be_visible()
+    page.get_by_role("button", name=words("new.create")).click()
     page.wait_for_url(re.compile(r"/skills/[0-9a-f-]{36}"))
     [skill] = member.get("/skills", include_public=False)["items"]
     assert skill["valid"] is True
+    console.settle()
     console.picture("skill-editor")
     console.open("/skills")
     expect(page.get_by_text(skill["name"]).first).to_be_visible()

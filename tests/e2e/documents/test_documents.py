@@ -99,6 +99,8 @@ def test_list_filters_by_status_and_sorts(user: Api, kb: str):
     assert listed(sort_by="file_size") == [good, bad]
     assert listed(name="b.md") == [good]
     assert listed(name="B.md") == listed(name="b.md", status="failed") == []
+    assert listed(name_contains="B.M") == [good]
+    assert listed(name_contains="%") == listed(name_contains="b.m", status="failed") == []
     assert listed(sort_order="asc") == [good, bad]
     path = f"/knowledge-bases/{kb}/documents"
     user.refused(InvalidRequest, "GET", path, params={"status": "lost"})

@@ -41,7 +41,7 @@ def test_documented_request_makes_a_knowledge_base_of_the_served_model(user: Api
     assert [notice["code"] for notice in data["notices"]] == ["embedding_model_replaced"]
     assert "text-embedding-3-small" in data["notices"][0]["message"]
     assert (data["document_count"], data["enabled"], data["can_write"]) == (0, True, True)
-    assert data["owner_id"] == user.user_id
+    assert (data["owner_id"], data["owner_name"]) == (user.user_id, user.name)
 
 
 def test_list_and_detail_answer_as_documented(user: Api):
@@ -220,6 +220,34 @@ def test_list_has_ones_own_and_the_public_ones(user: Api, other: Api):
         assert private not in seen
     finally:
         user.delete(f"/knowledge-bases/{public}")
+
+
+def test_list_has_those_with_a_document_in_a_state_that_the_caller_reads(user: Api, other: Api):
+    def listed(person: Api, *states: str) -> set[str]:
+        query = "&".join(f"document_status={state}" for state in states)
+        answer = person.request("GET", f"/knowledge-bases?page_size=100&{query}").json()["data"]
+        assert answer["total"] >= len(answer["items"])
+        return {item["id"] for item in answer["items"]} & {done, waiting, broken}
+
+    done, waiting, broken = user.create_kb(), user.create_kb(), user.create_kb()
+    user.ingest(done, "a.md", "# Servers\n\nThe server needs eight cores.")
+    user.post(f"/knowledge-bases/{waiting}/pause")
+    held = user.upload(waiting, "b.md", "# Lamps\n\nThe lamp burns.")
+    failed = user.upload(broken, "c.pdf", b"%PDF-1.7\nnothing of a PDF")
+    user.wait(broken, failed)
+    assert listed(user) == {done, waiting, broken}
+    assert listed(user, "completed") == {done}
+    assert listed(user, "pending", "processing") == {waiting}
+    assert listed(user, "pending", "failed") == {waiting, broken}
+    assert listed(user, "cancelled") == set()
+
+    for kb in (waiting, broken):
+        user.put(f"/knowledge-bases/{kb}/shares", {"shares": [{"user_id": other.user_id, "access": "read"}]})
+    user.put(f"/knowledge-bases/{broken}/documents/{failed}/access", {"readers": []})
+    assert listed(other, "pending", "failed") == {waiting}
+    user.delete(f"/knowledge-bases/{waiting}/documents/{held}")
+    assert listed(user, "pending") == listed(other, "pending") == set()
+    user.refused(InvalidRequest, "GET", "/knowledge-bases?document_status=lost")
 
 
 def test_deleted_knowledge_base_is_gone_at_once_and_leaves_nothing(server: Server, user: Api):

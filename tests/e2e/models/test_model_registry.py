@@ -161,6 +161,7 @@ def test_only_who_manages_models_comes_near_the_registry(server: Server, admin: 
         ("GET", f"/admin/models/{model_id}", None),
         ("PUT", f"/admin/models/{model_id}", {"name": "mine"}),
         ("DELETE", f"/admin/models/{model_id}", None),
+        ("POST", "/admin/models/test", model_draft()),
         ("GET", "/admin/model-providers", None),
         ("GET", "/models/usage?scope=all", None),
         ("GET", f"/models/usage?user_id={uuid4()}", None),
@@ -279,6 +280,46 @@ def test_connection_is_tested_with_a_reason(
     assert "AGENTEX" not in str(answer)
     assert UPSTREAM_SECRET not in str(answer) + llm_product.text
     assert scripted_llm.run_requests[-1].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("script", "fault"), [("plain", None), ("unauthorized", "key_refused"), ("unknown-model", "unknown_model")]
+)
+def test_model_is_tested_before_it_is_registered(
+    manager: Api, llm_product: Server, scripted_llm: ModelServer, script: str, fault: str | None
+):
+    answer = manager.post("/admin/models/test", scripted_draft(scripted_llm, script))
+    assert (answer["success"], answer["fault"]) == (fault is None, fault)
+    assert (answer["message_zh"] == "连接成功") is (fault is None)
+    asked = scripted_llm.run_requests[-1]
+    assert (asked.headers["authorization"], asked.body["temperature"]) == (f"Bearer {KEY}", 0.7)
+    assert manager.get("/admin/models")["items"] == []
+    for place in (str(answer), llm_product.text, str(llm_product.sql("SELECT * FROM audit_entry"))):
+        assert KEY not in place
+
+
+def test_edits_are_tested_with_the_key_that_is_kept_at_its_own_address_only(manager: Api, scripted_llm: ModelServer):
+    draft = scripted_draft(scripted_llm, "plain")
+    model = manager.post("/admin/models", draft)
+    edits = {name: value for name, value in draft.items() if name != "api_key"} | {"registered_id": model["id"]}
+    changed = manager.post("/admin/models/test", {**edits, "model_id": "content-parts"})
+    assert changed["success"] is True
+    asked = scripted_llm.run_requests[-1]
+    assert (asked.body["model"], asked.headers["authorization"]) == ("content-parts", f"Bearer {KEY}")
+    assert manager.get(f"/admin/models/{model['id']}") == model
+
+    elsewhere = {**edits, "base_url": f"http://{NOBODY}/v1"}
+    details = manager.refused(InvalidRequest, "POST", "/admin/models/test", json=elsewhere)
+    assert details["field"] == "api_key"
+    manager.post("/admin/models/test", {**edits, "api_key": None})
+    assert "authorization" not in scripted_llm.run_requests[-1].headers
+    asked_before = len(scripted_llm.run_requests)
+    for wrong, code in (
+        ({"base_url": "http://169.254.169.254/v1"}, UrlNotAllowed),
+        ({"registered_id": "x"}, ModelNotFound),
+    ):
+        manager.refused(code, "POST", "/admin/models/test", json={**edits, **wrong})
+    assert len(scripted_llm.run_requests) == asked_before
 
 
 def test_endpoint_that_can_not_be_reached_is_named(manager: Api, scripted_llm: ModelServer):

@@ -24,8 +24,8 @@ Streams = dict[str, list[Event]]
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Streams]:
-    """What was read already: most rows are about the same few streams."""
+def streams_by_path() -> dict[str, Streams]:
+    """Streams that were read already, by path: most rows are about the same few."""
     return {}
 
 
@@ -76,13 +76,13 @@ def agentex(text: str, **fields: Any) -> Event:
 
 
 @pytest.fixture
-def streams(caller: Api, reader: Api, told: dict[str, Streams]) -> Callable[[str], Streams]:
+def streams(caller: Api, reader: Api, streams_by_path: dict[str, Streams]) -> Callable[[str], Streams]:
     """A run that searches, one that fails and one that is joined, as a path tells them."""
     question = "Which port does the relay use?"
 
     def get(path: str) -> Streams:
-        if path in told:
-            return told[path]
+        if path in streams_by_path:
+            return streams_by_path[path]
         kb_id = caller.create_kb()
         caller.ingest(kb_id, "relay.md", GUIDE)
         props = {"agent_type": "react", "knowledge_base_ids": [kb_id]}
@@ -92,12 +92,12 @@ def streams(caller: Api, reader: Api, told: dict[str, Streams]) -> Callable[[str
         else:
             asked = agentex(question, forwarded_props=props)
             failing, joined = agentex("Hi #unauthorized"), {"threadId": asked["thread_id"]}
-        told[path] = {
+        streams_by_path[path] = {
             "run": events_in(post(caller, path, asked)),
             "failed": events_in(post(reader, path, failing)),
             "joined": events_in(post(caller, "/agent/connect", joined)),
         }
-        return told[path]
+        return streams_by_path[path]
 
     return get
 

@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.auth import SessionNotFound
+from agents.async_runs.ui_schema import UiSchemaRenderer
+from core.errors.auth import MessageNotFound, SessionNotFound
 from core.errors.requests import InvalidRequest
 from tests.fixtures.http.client import Api, conforms
 from tests.fixtures.product.server import Server, one_shape
@@ -34,6 +35,12 @@ def history(api: Api, **params: str) -> dict:
     answer = api.request("GET", HISTORY, params=params)
     assert answer.status_code == 200, answer.text
     return answer.json()
+
+
+def card(api: Api, thread_id: str, message_id: str) -> dict | None:
+    """The card of one message, without what the stream leaves out."""
+    told = api.get(f"/sessions/{thread_id}/messages/{message_id}/ui-schema")
+    return None if told is None else UiSchemaRenderer.model_validate(told).model_dump(by_alias=True, exclude_none=True)
 
 
 def ask_in_thread(api: Api, question: str, **fields: object) -> str:
@@ -83,9 +90,19 @@ def test_card_of_the_history_is_that_of_the_stream(user: Api):
     for question in ("Which port does the relay listen on?", "Who invented the zeppelin?"):
         streamed = answer_of(run(user, run_input(question, threadId=thread_id)))
         last = history(user, threadId=thread_id)["messages"][-1]
+        assert card(user, thread_id, last["id"]) == last["ui_schema"]
         assert last["id"] == streamed["messageId"]
         assert last["content"] == streamed["answer"]
         assert last["ui_schema"] == streamed["ui_schema"]
+
+
+def test_card_of_one_message_is_its_owners_and_that_of_an_answer_alone(server: Server, user: Api):
+    thread_id = ask_in_thread(user, "hello")
+    question, answer = history(user, threadId=thread_id)["messages"]
+    assert card(user, thread_id, answer["id"]) == answer["ui_schema"]
+    assert card(user, thread_id, question["id"]) is None
+    user.refused(MessageNotFound, "GET", f"/sessions/{thread_id}/messages/{uuid4()}/ui-schema")
+    server.person().refused(SessionNotFound, "GET", f"/sessions/{thread_id}/messages/{answer['id']}/ui-schema")
 
 
 def test_card_of_a_failed_run_is_that_of_the_stream(llm_product: Server):

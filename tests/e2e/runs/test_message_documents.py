@@ -9,9 +9,26 @@ import pytest
 
 from agents.agui.verifier import verify
 from agents.strategies import STRATEGIES
+from core.errors.auth import SessionNotFound
 from core.errors.base import AgentexError
-from core.errors.requests import EmptyFile, FileTooLarge, FileTypeMismatch, UnreadableFile, UnsupportedFileType
-from tests.e2e.runs.test_message_images import DIALECTS, FIELD, images_shown, picture, post, question, source_part
+from core.errors.requests import (
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    InvalidRunInput,
+    UnreadableFile,
+    UnsupportedFileType,
+)
+from tests.e2e.runs.test_message_images import (
+    DIALECTS,
+    FIELD,
+    image_part,
+    images_shown,
+    picture,
+    post,
+    question,
+    source_part,
+)
 from tests.fixtures.http.client import Api, check_error
 from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.paths import ROOT
@@ -130,10 +147,57 @@ def test_document_of_another_conversation_is_not_read(llm_product: Server, scrip
     assert files_shown(scripted_llm) == []
 
 
+def stored_part(document_id: str, kind: str = "document") -> dict[str, Any]:
+    """A document that an earlier question came with."""
+    return source_part(kind, type="file", value=document_id, provider="agentex")
+
+
+def document_of(user: Api, thread_id: str) -> str:
+    """The id of the document of a thread's last question."""
+    *_, question, _ = user.get(f"/sessions/{thread_id}/messages")["items"]
+    (document,) = question["metadata"]["documents"]
+    return document["id"]
+
+
+def test_document_of_an_earlier_question_goes_with_another_one(llm_product: Server, scripted_llm: ModelServer):
+    user = llm_product.person()
+    body = asking("Which port is it? #attached", document_part(name="relay.md"))
+    run(user, body)
+    origin, document = body["threadId"], document_of(user, body["threadId"])
+    place = {"before_message_id": body["messages"][0]["id"]}
+    branch = user.post(f"/sessions/{origin}/branches", place)["id"]
+    run(user, asking("Which one? #attached", stored_part(document), thread_id=branch))
+
+    assert document_of(user, branch) == document
+    assert llm_product.count("attachment", owner_id=user.user_id) == 1
+    # It remains where the branch that had it first goes.
+    user.request("DELETE", f"/sessions/{origin}", params={"scope": "branch"})
+    scripted_llm.requests.clear()
+    run(user, asking("And later? #attached", thread_id=branch))
+    assert [shown["document"] for shown in files_shown(scripted_llm)][:1] == ["relay.md"]
+
+
+def test_document_of_others_or_none_is_refused(llm_product: Server):
+    user, other = llm_product.person(), llm_product.person()
+    theirs = asking("Which port is it? #attached", document_part())
+    run(other, theirs)
+    mine = asking("What is it? #plain", image_part())
+    run(user, mine)
+    *_, question, _ = user.get(f"/sessions/{mine['threadId']}/messages")["items"]
+    (image,) = question["metadata"]["attachments"]
+    for document in (document_of(other, theirs["threadId"]), image["id"], str(uuid4()), "", "not an id"):
+        body = asking("And this?", stored_part(document))
+        answer = post(user, DIALECTS[0], body)
+        details = check_error(answer, InvalidRunInput)
+        assert (details["field"], details["error"]) == (FIELD, "names no document that you attached to a question")
+        user.refused(SessionNotFound, "GET", f"/sessions/{body['threadId']}")
+
+
 def test_document_goes_with_its_session(llm_product: Server):
     user = llm_product.person()
     body = asking("Which port is it? #attached", document_part())
     run(user, body)
+    assert llm_product.count("attachment", owner_id=user.user_id, deleted_at=None) == 1
     user.delete(f"/sessions/{body['threadId']}")
     assert llm_product.count("attachment", owner_id=user.user_id, deleted_at=None) == 0
 

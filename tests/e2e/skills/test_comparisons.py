@@ -84,7 +84,7 @@ def test_progress_is_told_and_bad_requests_ask_no_model(
     refuse = person.refused
     body: dict[str, Any] = {"queries": ["Hello"] * 26, "runs": 2}
     fault = refuse(InvalidRequest, "POST", f"{path}/comparison", json=body)
-    assert fault == {"field": "runs", "error": "more than 50 pairs together"}
+    assert fault == {"field": "runs", "error": "more than 50 pairs together", "error_zh": "合计超过 50 对回答"}
     body = {"queries": ["Hello"], "against": 1}
     fault = refuse(InvalidRequest, "POST", f"{path}/comparison", json=body)
     assert fault["field"] == "against"

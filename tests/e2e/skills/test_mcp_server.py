@@ -5,16 +5,12 @@ import io
 import json
 import zipfile
 from base64 import b64decode
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-import httpx2
 import pytest
 import yaml
 from mcp.client import Client
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, BlobResourceContents
 from mcp_types import Request as McpRequest
@@ -31,35 +27,26 @@ from core.errors.auth import (
 )
 from core.errors.requests import InvalidPagination, InvalidRequest, MalformedJson, MethodNotAllowed, RequestTooLarge
 from tests.fixtures.files.sample_files import zipped
-from tests.fixtures.http.client import NO_CERTIFICATES, Api, check_error
+from tests.fixtures.http.client import Api, check_error
+from tests.fixtures.http.mcp_client import PATH, connect
 from tests.fixtures.product.server import Server, one_shape
 from tests.fixtures.skills.skill_texts import PACKAGED, REPORT, REVIEW
 
-PATH = "/mcp"
 MODES = ("legacy", "auto")
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 PICTURE = b"\x89PNG\r\n\x1a\n\xff\x00"
 GUIDE = "# 指南\r\n\nMultiply.\n"
 
 
-class Answer(BaseModel):
+class AnyResult(BaseModel):
     """A result of a method that the library does not know."""
 
     model_config = ConfigDict(extra="allow")
 
 
-@asynccontextmanager
-async def connect(server: Server, caller: Api, mode: str) -> AsyncGenerator[Client]:
-    """The library's client, as somebody."""
-    base = f"http://127.0.0.1:{server.settings.port}/api/v1{PATH}"
-    http = httpx2.AsyncClient(headers=caller.headers, timeout=30, verify=NO_CERTIFICATES)
-    async with http, Client(streamable_http_client(base, http_client=http), mode=mode) as client:
-        yield client
-
-
 async def ask(client: Client, method: str, **params: Any) -> dict[str, Any]:
     request = McpRequest[dict[str, Any], str](method=method, params=params)
-    answer = await client.session.send_request(request, Answer)
+    answer = await client.session.send_request(request, AnyResult)
     return answer.model_dump()
 
 
@@ -312,8 +299,12 @@ def test_credential_that_does_not_count_is_refused_at_once(server: Server, user:
         check_error(answer, code)
         assert answer.headers["WWW-Authenticate"] == "Bearer"
     narrow = user.post("/users/me/api-keys", {"name": "mcp", "scopes": ["kb:view"]})
-    for method in ("initialize", "ping", "skills/list"):
-        answer = post_rpc(server.api(**{"X-API-Key": narrow["key"]}), method)
+    told = fault(post_rpc(server.api(**{"X-API-Key": narrow["key"]}), "skills/list"))
+    assert told["data"] == {"code": PermissionDenied.code, "details": {"permission": "skill:view"}}
+    # A key that opens nothing here is not let in at all.
+    foreign = user.post("/users/me/api-keys", {"name": "mcp", "scopes": ["calendar:view"]})
+    for method in ("initialize", "ping", "skills/list", "tools/list"):
+        answer = post_rpc(server.api(**{"X-API-Key": foreign["key"]}), method)
         assert check_error(answer, PermissionDenied) == {"permission": "skill:view"}
 
 
@@ -339,7 +330,7 @@ def test_what_is_no_message_is_refused_in_the_form_of_the_protocol(server: Serve
             )
             assert told["message"] == error.message
     for method, params, number in (
-        ("tools/list", {}, METHOD_NOT_FOUND),
+        ("prompts/list", {}, METHOD_NOT_FOUND),
         ("skills/nothing", {}, METHOD_NOT_FOUND),
         ("skills/get", {}, INVALID_PARAMS),
         ("skills/get", {"uri": 5}, INVALID_PARAMS),

@@ -310,7 +310,7 @@ def test_files_beside_the_content_are_versions_too(user: Api):
     assert (entry["path"], entry["size"]) == ("scripts/run.py", len(script))
     read = user.request("GET", f"{path}/files/scripts/run.py")
     assert read.content == script
-    assert read.headers["Content-Disposition"] == "attachment"
+    assert read.headers["Content-Disposition"] == "attachment; filename=\"run.py\"; filename*=UTF-8''run.py"
     user.put(path, {"content": REPORT})
     assert user.get(f"{path}/files")["items"] == [entry]
     user.delete(f"{path}/files/scripts/run.py")

@@ -108,7 +108,7 @@ def test_too_many_trials_are_refused_before_any_is_made(person: Api, path: str, 
     queries = [{"query": f"Hello {number}", "should_trigger": False} for number in range(31)]
     body = {"json": {"queries": queries, "runs": 10}}
     fault = person.refused(InvalidRequest, "POST", f"{path}/trigger-test", **body)
-    assert fault == {"field": "runs", "error": "more than 300 trials together"}
+    assert fault == {"field": "runs", "error": "more than 300 trials together", "error_zh": "合计超过 300 次测试"}
     body["json"]["model_id"] = "no-such"
     person.refused(ModelNotFound, "POST", f"{path}/trigger-test", **body)
     assert scripted_llm.run_requests == []

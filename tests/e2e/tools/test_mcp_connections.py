@@ -71,7 +71,7 @@ def test_connection_is_kept_tested_and_its_tools_are_called(user: Api, outside_m
 
     tested = user.post(f"{path}/test")
     assert tested["success"] is True
-    assert tested["message"] == "Connection successful"
+    assert (tested["message"], tested["message_zh"], tested["fault"]) == ("Connection successful", "连接成功", None)
     assert (tested["tool_count"], type(tested["latency"])) == (5, int)
 
     listed = user.get(f"{path}/tools")

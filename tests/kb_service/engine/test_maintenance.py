@@ -4,15 +4,17 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 import psutil
 import pytest
 
+from core.errors.server import EngineUnavailable
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine.main import serve
@@ -30,6 +32,9 @@ from tests.fixtures.product.engine_processes import AT_ONCE, RunningEngine, runn
 # Each starts several processes, which takes long where many tests share a machine.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 POINTS_EACH = 25
+PATIENCE_SECONDS = 60.0
+P = ParamSpec("P")
+R = TypeVar("R")
 ENOUGH = 1500
 LOW = {"AGENTEX_INDEX_OPTIMISE_POINTS": str(ENOUGH)}
 
@@ -50,6 +55,18 @@ def chunks(number: int) -> list[ChunkPoint]:
     ]
 
 
+async def patiently(operation: Callable[P, Awaitable[R]], *args: P.args, **kwargs: P.kwargs) -> R:
+    """The result of an operation of the index, repeated while a busy machine keeps the engine from answering in time."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return await operation(*args, **kwargs)
+        except EngineUnavailable:
+            if time.monotonic() > end:
+                raise
+        await asyncio.sleep(0.1)
+
+
 @dataclass
 class Writer:
     """Writes and deletes documents; ``kept`` is what was acknowledged, ``open`` what was not."""
@@ -63,13 +80,13 @@ class Writer:
         for number in range(self.next, self.next + documents):
             self.next = number + 1
             self.open.add(number)
-            await self.index.upsert(chunks(number))
+            await patiently(self.index.upsert, chunks(number))
             self.open.discard(number)
             self.kept.add(number)
 
     async def delete(self, number: int) -> None:
         self.open.add(number)
-        await self.index.delete_documents([f"document-{number}"])
+        await patiently(self.index.delete_documents, [f"document-{number}"])
         self.open.discard(number)
         self.kept.discard(number)
 
@@ -82,7 +99,7 @@ class Writer:
 
     async def check(self) -> None:
         """The index holds all that was acknowledged, whole, and nothing else."""
-        listed = {entry.document_id: entry.count for entry in await self.index.documents()}
+        listed = {entry.document_id: entry.count for entry in await patiently(self.index.documents)}
         unsure = {f"document-{number}" for number in self.open}
         expected = {f"document-{number}": POINTS_EACH for number in self.kept}
         for name in unsure:
@@ -91,7 +108,7 @@ class Writer:
         assert listed == expected
         for number in sorted(self.kept - self.open)[::7]:
             (point, *_) = chunks(number)
-            legs = await self.index.query(kb_ids=["kb"], dense=point.dense, sparse=point.sparse, depth=3)
+            legs = await patiently(self.index.query, kb_ids=["kb"], dense=point.dense, sparse=point.sparse, depth=3)
             assert legs.dense[0].id == point.id
             assert {hit.document_id for hit in legs.sparse} == {point.document_id}
 

@@ -1,5 +1,6 @@
 /** The API, typed by its OpenAPI document. */
 import createClient from "openapi-fetch";
+import { reportUnreachable } from "./connection";
 import { ApiError, unreachable } from "./errors";
 import type { components, paths } from "./schema";
 import { authorizedFetch } from "./session";
@@ -21,10 +22,17 @@ export async function call<T>(request: Promise<Answer<T>>): Promise<T> {
   try {
     answer = await request;
   } catch (cause) {
-    throw cause instanceof DOMException && cause.name === "AbortError" ? cause : unreachable(cause);
+    throw noAnswer(cause);
   }
   if (answer.error !== undefined || !answer.response.ok) throw ApiError.of(answer.response, answer.error);
   return (answer.data as { data: T } | undefined)?.data as T;
+}
+
+/** What a request without an answer failed with. */
+function noAnswer(cause: unknown): unknown {
+  if (cause instanceof DOMException && cause.name === "AbortError") return cause;
+  reportUnreachable();
+  return unreachable(cause);
 }
 
 /** A request whose answer says nothing but that it went well; throws ApiError. */
@@ -38,7 +46,7 @@ export async function download(path: string, init?: RequestInit): Promise<{ blob
   try {
     answer = await authorizedFetch(path, init);
   } catch (cause) {
-    throw unreachable(cause);
+    throw noAnswer(cause);
   }
   if (!answer.ok) throw ApiError.of(answer, await answer.json().catch(() => undefined));
   return { blob: await answer.blob(), name: fileName(answer) };

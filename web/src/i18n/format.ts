@@ -3,8 +3,25 @@ import { currentLanguage } from ".";
 
 const locale = () => (currentLanguage() === "zh" ? "zh-CN" : "en");
 
+/** Formatters by language and options: to make one takes longer than many uses of it, and a list has hundreds. */
+function formatters<Options, Formatter>(make: (locale: string, options?: Options) => Formatter) {
+  const made = new Map<string, Formatter>();
+  return (options?: Options): Formatter => {
+    const key = `${locale()} ${JSON.stringify(options)}`;
+    const formatter = made.get(key) ?? make(locale(), options);
+    made.set(key, formatter);
+    return formatter;
+  };
+}
+
+const numberFormat = formatters((at, options?: Intl.NumberFormatOptions) => new Intl.NumberFormat(at, options));
+const dateTimeFormat = formatters((at, options?: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(at, options));
+const relativeFormat = formatters(
+  (at, options?: Intl.RelativeTimeFormatOptions) => new Intl.RelativeTimeFormat(at, options),
+);
+
 export function formatNumber(value: number, options?: Intl.NumberFormatOptions): string {
-  return new Intl.NumberFormat(locale(), options).format(value);
+  return numberFormat(options).format(value);
 }
 
 export function formatPercent(fraction: number): string {
@@ -24,7 +41,7 @@ export function formatBytes(bytes: number): string {
 }
 
 export function formatDateTime(iso: string): string {
-  return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+  return dateTimeFormat({ dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
 }
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -39,7 +56,7 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
 /** Such as "3 minutes ago"; times in the future come out as "in 3 minutes". */
 export function formatRelative(iso: string, now = Date.now()): string {
   const seconds = (new Date(iso).getTime() - now) / 1000;
-  const relative = new Intl.RelativeTimeFormat(locale(), { numeric: "auto" });
+  const relative = relativeFormat({ numeric: "auto" });
   for (const [unit, size] of STEPS)
     if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
   return relative.format(0, "second");

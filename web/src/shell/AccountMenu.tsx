@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAccount } from "@/api/account";
 import { signOut } from "@/api/session";
-import { Menu, type MenuEntry } from "@/components/Menu";
+import { Menu, type MenuEntry } from "@/components/overlays/Menu";
 import { changeLanguage, currentLanguage, LANGUAGES, type Language } from "@/i18n";
 import { applyTheme, currentTheme, THEMES } from "@/theme";
 import styles from "./AccountMenu.module.css";

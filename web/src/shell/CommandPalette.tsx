@@ -5,9 +5,10 @@ import { useRouter } from "@tanstack/react-router";
 import { type KeyboardEvent, useDeferredValue, useEffect, useId, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
+import { useReturnFocus } from "@/components/overlays/returnFocus";
 import styles from "./CommandPalette.module.css";
 import { findEntries, type PaletteEntry } from "./paletteSources";
-import { DESTINATIONS } from "./Shell";
+import { DESTINATIONS, isOpen } from "./Shell";
 
 export interface PaletteHandle {
   isOpen: boolean;
@@ -35,11 +36,14 @@ export function usePalette(): PaletteHandle {
 }
 
 export function CommandPalette({ handle }: { handle: PaletteHandle }) {
+  const returnFocus = useReturnFocus(handle.isOpen);
   return (
     <Dialog.Root open={handle.isOpen} onOpenChange={(open) => (open ? handle.show() : handle.hide())}>
       <Dialog.Portal>
         <Dialog.Backdrop className={styles.backdrop} />
-        <Dialog.Popup className={styles.popup}>{handle.isOpen && <Finder onDone={handle.hide} />}</Dialog.Popup>
+        <Dialog.Popup finalFocus={returnFocus} className={styles.popup}>
+          {handle.isOpen && <Finder onDone={handle.hide} />}
+        </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
   );
@@ -48,7 +52,7 @@ export function CommandPalette({ handle }: { handle: PaletteHandle }) {
 function usePages(words: string): PaletteEntry[] {
   const { t } = useTranslation();
   const may = useMay();
-  return DESTINATIONS.filter(({ permission }) => !permission || may(permission))
+  return DESTINATIONS.filter((destination) => isOpen(destination, may))
     .map(({ to, label }) => ({ kind: "page" as const, title: t(label), href: to }))
     .filter(({ title }) => title.toLowerCase().includes(words.toLowerCase()));
 }
@@ -121,7 +125,9 @@ function Finder({ onDone }: { onDone: () => void }) {
             onMouseMove={() => setActive(index)}
           >
             <span className={styles.title}>{entry.title}</span>
-            <span className={styles.kind}>{t(`palette.kind.${entry.kind}`)}</span>
+            <span className={styles.kind}>
+              {entry.place ? t("palette.in", { name: entry.place }) : t(`palette.kind.${entry.kind}`)}
+            </span>
           </div>
         ))}
         {!entries.length && !found.isFetching && <p className={styles.none}>{t("palette.none")}</p>}

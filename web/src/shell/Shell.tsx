@@ -15,7 +15,7 @@ import {
   UserRound,
   X,
 } from "lucide-react";
-import { useEffect, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { type Permission, useMay } from "@/api/account";
 import { IconButton } from "@/components/Button";
@@ -28,6 +28,8 @@ export interface Destination {
   label: `nav.${"home" | "chat" | "knowledge" | "search" | "skills" | "connections" | "models" | "admin" | "profile"}`;
   icon: LucideIcon;
   permission?: Permission;
+  /** Another permission that opens the page as well. */
+  alternative?: Permission;
 }
 
 /** The pages of the navigation, in its order. */
@@ -39,24 +41,36 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: "/skills", label: "nav.skills", icon: ScrollText, permission: "skill:view" },
   { to: "/connections", label: "nav.connections", icon: Plug, permission: "mcp:view" },
   { to: "/models", label: "nav.models", icon: Cpu, permission: "models:view" },
-  { to: "/admin", label: "nav.admin", icon: Settings2, permission: "users:manage" },
+  { to: "/admin", label: "nav.admin", icon: Settings2, permission: "users:manage", alternative: "system:manage" },
   { to: "/profile", label: "nav.profile", icon: UserRound },
 ];
+
+export function isOpen({ permission, alternative }: Destination, may: (permission: Permission) => boolean): boolean {
+  return !permission || may(permission) || (alternative !== undefined && may(alternative));
+}
 
 export function Shell() {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   const palette = usePalette();
   const path = useRouterState({ select: (state) => state.location.pathname });
+  const menu = useRef<HTMLButtonElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes whenever another page opens
   useEffect(() => setOpen(false), [path]);
+  function press(event: KeyboardEvent) {
+    if (event.key !== "Escape" || !open || event.defaultPrevented) return;
+    setOpen(false);
+    menu.current?.focus();
+  }
   return (
-    <div className={styles.shell}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the navigation from wherever the focus is in it
+    <div className={styles.shell} onKeyDown={press}>
       <a href="#main" className={styles.skip}>
         {t("nav.skip")}
       </a>
       <header className={styles.bar}>
         <IconButton
+          ref={menu}
           icon={open ? X : MenuIcon}
           label={t(open ? "nav.close" : "nav.open")}
           aria-expanded={open}
@@ -100,7 +114,7 @@ function Navigation({ palette }: { palette: PaletteHandle }) {
         <kbd>{palette.shortcut}</kbd>
       </button>
       <ul>
-        {DESTINATIONS.filter(({ permission }) => !permission || may(permission)).map(({ to, label, icon: Icon }) => (
+        {DESTINATIONS.filter((destination) => isOpen(destination, may)).map(({ to, label, icon: Icon }) => (
           <li key={to}>
             <Link to={to} activeOptions={{ exact: to === "/" }} className={styles.link}>
               <Icon size={18} aria-hidden />

@@ -3,8 +3,10 @@ import type { Permission } from "@/api/account";
 import { api, call } from "@/api/client";
 
 export interface PaletteEntry {
-  kind: "page" | "knowledge_base" | "skill" | "conversation";
+  kind: "page" | "knowledge_base" | "document" | "skill" | "conversation";
   title: string;
+  /** The knowledge base that it is in. */
+  place?: string;
   /** The address of its page. */
   href: string;
 }
@@ -19,6 +21,7 @@ export async function findEntries(
 ): Promise<PaletteEntry[]> {
   const sources = [
     may("kb:view") && findKnowledgeBases(words, signal),
+    may("kb:view") && findDocuments(words, signal),
     may("skill:view") && findSkills(words, signal),
     may("session:view") && findConversations(words, signal),
   ];
@@ -33,6 +36,17 @@ async function findKnowledgeBases(words: string, signal: AbortSignal): Promise<P
     .filter(({ name }) => name.toLowerCase().includes(words.toLowerCase()))
     .slice(0, SHOWN)
     .map(({ id, name }) => ({ kind: "knowledge_base", title: name, href: `/knowledge-bases/${id}` }));
+}
+
+async function findDocuments(words: string, signal: AbortSignal): Promise<PaletteEntry[]> {
+  const query = { page: 1, page_size: SHOWN, name_contains: words, sort_by: "updated_at", sort_order: "desc" } as const;
+  const { items } = await call(api.GET("/api/v1/documents", { params: { query }, signal }));
+  return items.map(({ id, name, knowledge_base_id, knowledge_base_name }) => ({
+    kind: "document",
+    title: name,
+    place: knowledge_base_name,
+    href: `/knowledge-bases/${knowledge_base_id}/documents/${id}`,
+  }));
 }
 
 async function findSkills(words: string, signal: AbortSignal): Promise<PaletteEntry[]> {

@@ -1,11 +1,16 @@
 /** The tabs of the administration that one may open. */
 
-import { Outlet } from "@tanstack/react-router";
+import { Navigate, Outlet, useRouterState } from "@tanstack/react-router";
+import { Lock } from "lucide-react";
 import type { ReactElement } from "react";
 import { useTranslation } from "react-i18next";
-import { useMay } from "@/api/account";
-import { Page } from "@/components/Page";
-import { TabLink, TabList } from "@/components/Tabs";
+import { useAccount, useMay } from "@/api/account";
+import { EmptyState } from "@/components/feedback/Notice";
+import { Page } from "@/components/layout/Page";
+import { TabLink, TabList } from "@/components/layout/Tabs";
+
+/** The tabs that need the permission to manage users; the others need the one to manage the system. */
+const OF_USERS = ["/admin", "/admin/roles"];
 
 export function AdminLayout(): ReactElement {
   const { t } = useTranslation(["admin", "common"]);
@@ -29,7 +34,22 @@ export function AdminLayout(): ReactElement {
           </>
         )}
       </TabList>
-      <Outlet />
+      <AllowedTab />
     </Page>
+  );
+}
+
+/** The open tab, or why it stays closed. */
+function AllowedTab() {
+  const { t } = useTranslation("admin");
+  const path = useRouterState({ select: ({ location }) => location.pathname.replace(/\/$/, "") });
+  const isKnown = useAccount() !== undefined;
+  const may = useMay();
+  if (!isKnown || may(OF_USERS.includes(path) ? "users:manage" : "system:manage")) return <Outlet />;
+  if (path === "/admin" && may("system:manage")) return <Navigate to="/admin/settings" replace />;
+  return (
+    <EmptyState icon={Lock} title={t("closed.title")}>
+      {t("closed.text")}
+    </EmptyState>
   );
 }

@@ -1,18 +1,18 @@
 /** Who did what, when and from where. */
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { Download } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas, save } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField, TextField } from "@/components/Field";
-import { Section, Skeleton, Table } from "@/components/Page";
-import { Pager } from "@/components/Pager";
-import { useErrorToast } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { useErrorToast } from "@/components/feedback/toasts";
+import { SelectField, TextField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { Section, Skeleton, Table } from "@/components/layout/Page";
+import { Pager } from "@/components/layout/Pager";
 import { formatDateTime } from "@/i18n/format";
-import styles from "@/pages/connections/Form.module.css";
 import { SearchField } from "@/pages/connections/SearchField";
 import { ACTIONS, auditParameters, auditQueryString } from "./auditFilter";
 import type { AuditSearch } from "./routes";
@@ -58,7 +58,7 @@ export function AuditLog(): ReactElement {
       {error && <ErrorNotice error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton lines={8} />}
       {data?.items.length === 0 && <p className={styles.hint}>{t("audit.none")}</p>}
-      {data && data.items.length > 0 && <Acts acts={data.items} onActor={(actor) => set({ actor })} />}
+      {data && data.items.length > 0 && <Acts acts={data.items} />}
       {data && <Pager page={search.page ?? 1} pages={data.pages} onPage={(page) => set({ page })} />}
     </Section>
   );
@@ -93,29 +93,36 @@ function AuditFilters({ search, onChange }: { search: AuditSearch; onChange: (pa
   );
 }
 
-function Acts({ acts, onActor }: { acts: Schemas["AuditAnswer"][]; onActor: (name: string) => void }) {
+function detailText(details: Schemas["AuditAnswer"]["details"]): string {
+  const words = Object.entries(details).map(
+    ([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  return words.join(", ");
+}
+
+function Acts({ acts }: { acts: Schemas["AuditAnswer"][] }) {
   const { t } = useTranslation("admin");
   const columns = ["time", "action", "actor", "object", "from", "details"] as const;
   return (
     <Table label={t("tab.audit")} head={columns.map((each) => <th key={each}>{t(`audit.${each}`)}</th>)}>
       {acts.map((act) => (
         <tr key={act.id}>
-          <td>{formatDateTime(act.created_at)}</td>
+          <td className={styles.unbroken}>{formatDateTime(act.created_at)}</td>
           <td>
             <code>{act.action}</code>
           </td>
           <td>
             {act.actor_name ? (
-              <Button size="s" variant="ghost" title={t("audit.only_actor")} onClick={() => onActor(act.actor_name)}>
+              <Link to="/admin/audit" search={{ actor: act.actor_name }} title={t("audit.only_actor")}>
                 {act.actor_name}
-              </Button>
+              </Link>
             ) : (
               t("audit.nobody")
             )}
           </td>
           <td>{[act.object_type, act.object_name || act.object_id].filter(Boolean).join(" ")}</td>
           <td title={act.request_id}>{act.address}</td>
-          <td>{Object.keys(act.details).length > 0 && <code>{JSON.stringify(act.details)}</code>}</td>
+          <td>{detailText(act.details)}</td>
         </tr>
       ))}
     </Table>

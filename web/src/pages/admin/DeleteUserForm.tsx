@@ -3,9 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
-import { SelectField, TextField } from "@/components/Field";
+import { SelectField, TextField } from "@/components/forms/Field";
+import { FormDialog } from "@/components/forms/FormDialog";
 import { SearchField } from "@/pages/connections/SearchField";
-import { FormDialog } from "./FormDialog";
 import { type User, useInvalidateUsers, usersQuery } from "./userQueries";
 
 type Fate = "transfer" | "erase";
@@ -27,6 +27,7 @@ export function DeleteUserForm({ user, onClose }: { user: User; onClose: () => v
       description={t("user.delete_text")}
       action={t("common:action.delete")}
       danger
+      done={t("user.deleted", { name: user.username })}
       disabled={typed !== user.username || (fate === "transfer" && !heir)}
       onSend={send}
       onClose={onClose}

@@ -2,8 +2,9 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
-import { TextField } from "@/components/Field";
-import { FormDialog } from "./FormDialog";
+import { TextField } from "@/components/forms/Field";
+import { FormDialog } from "@/components/forms/FormDialog";
+import { NewPasswordField } from "@/components/forms/NewPasswordField";
 import { RoleSelect } from "./RoleSelect";
 import { useInvalidateUsers } from "./userQueries";
 
@@ -36,16 +37,7 @@ export function NewUserForm({ onClose }: { onClose: () => void }) {
         autoComplete="off"
         required
       />
-      <TextField
-        label={t("user.password")}
-        hint={t("common:sign_in.password_rule")}
-        type="password"
-        minLength={8}
-        value={password}
-        onChange={(event) => setPassword(event.target.value)}
-        autoComplete="new-password"
-        required
-      />
+      <NewPasswordField label={t("user.password")} value={password} onChange={setPassword} />
       <RoleSelect value={role} onChange={setRole} usual={t("user.usual_role")} />
     </FormDialog>
   );

@@ -2,8 +2,9 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, callEmpty } from "@/api/client";
-import { CheckboxField, TextField } from "@/components/Field";
-import { FormDialog } from "./FormDialog";
+import { CheckboxField } from "@/components/forms/Field";
+import { FormDialog } from "@/components/forms/FormDialog";
+import { NewPasswordField } from "@/components/forms/NewPasswordField";
 import type { User } from "./userQueries";
 
 export function ResetPasswordForm({ user, onClose }: { user: User; onClose: () => void }) {
@@ -20,16 +21,7 @@ export function ResetPasswordForm({ user, onClose }: { user: User; onClose: () =
       onSend={() => callEmpty(api.PUT("/api/v1/admin/users/{user_id}/password", { params, body }))}
       onClose={onClose}
     >
-      <TextField
-        label={t("user.password")}
-        hint={t("common:sign_in.password_rule")}
-        type="password"
-        minLength={8}
-        value={password}
-        onChange={(event) => setPassword(event.target.value)}
-        autoComplete="new-password"
-        required
-      />
+      <NewPasswordField label={t("user.password")} value={password} onChange={setPassword} />
       <CheckboxField label={t("user.revoke_keys")} checked={revokes} onChange={setRevokes} />
     </FormDialog>
   );

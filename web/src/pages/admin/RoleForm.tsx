@@ -4,9 +4,9 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAccount } from "@/api/account";
 import { api, call, type Schemas } from "@/api/client";
-import { CheckboxField, TextField } from "@/components/Field";
-import styles from "@/pages/connections/Form.module.css";
-import { FormDialog } from "./FormDialog";
+import { CheckboxField, TextField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { FormDialog } from "@/components/forms/FormDialog";
 import { usePermissionName } from "./permissionNames";
 import { rolesQuery } from "./userQueries";
 

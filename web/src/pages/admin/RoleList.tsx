@@ -1,14 +1,15 @@
 /** The roles: which may do what. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { Check, Minus, Plus } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, callEmpty, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ConfirmDialog } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Section, Skeleton, Table } from "@/components/Page";
-import styles from "@/pages/connections/Form.module.css";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import styles from "@/components/forms/Form.module.css";
+import { Section, Skeleton, Table } from "@/components/layout/Page";
+import { ConfirmDialog } from "@/components/overlays/Dialog";
 import { usePermissionName } from "./permissionNames";
 import { RoleForm } from "./RoleForm";
 import { useRoleName } from "./roleNames";
@@ -79,13 +80,23 @@ function Matrix({ list, onEdit, onDelete }: MatrixProps) {
           ))}
         </tr>
       ))}
+      <tr>
+        <td>{t("role.members")}</td>
+        {list.items.map((role) => (
+          <td key={role.id}>
+            <Link to="/admin" search={{ role: role.id }} aria-label={t("role.members_of", { name: roleName(role) })}>
+              {t("tab.users")}
+            </Link>
+          </td>
+        ))}
+      </tr>
       {own.length > 0 && (
         <tr>
           <td>{t("role.change")}</td>
           {list.items.map((role) => (
             <td key={role.id}>
               {!role.built_in && (
-                <div className={styles.group}>
+                <div className={styles.found}>
                   <Button
                     size="s"
                     onClick={() => onEdit(role)}

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { useAccount } from "@/api/account";
-import { SelectField } from "@/components/Field";
+import { SelectField } from "@/components/forms/Field";
 import { useRoleName } from "./roleNames";
 import { rolesQuery } from "./userQueries";
 

@@ -2,19 +2,18 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { api, call, type Schemas } from "@/api/client";
-import { Badge } from "@/components/Badge";
+import { api, call } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField, TextField } from "@/components/Field";
-import { Section, Skeleton } from "@/components/Page";
-import { notify } from "@/components/toasts";
-import { formatRelative } from "@/i18n/format";
-import styles from "@/pages/connections/Form.module.css";
-import { Item, ItemList } from "@/pages/connections/ItemList";
-import { boundsOf, readSetting, settingText, useReadable } from "./settingValues";
+import { Badge } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { notify } from "@/components/feedback/toasts";
+import { SelectField, TextField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { Item, ItemList } from "@/components/layout/ItemList";
+import { Section, Skeleton } from "@/components/layout/Page";
+import { formatBytes, formatRelative } from "@/i18n/format";
+import { boundsOf, type RuntimeSetting, readSetting, settingText, useReadable } from "./settingValues";
 
-type Setting = Schemas["ConfigItem"];
 const KEY = ["settings"];
 
 export function SettingList(): ReactElement {
@@ -40,7 +39,7 @@ export function SettingList(): ReactElement {
   );
 }
 
-function SettingItem({ setting }: { setting: Setting }) {
+function SettingItem({ setting }: { setting: RuntimeSetting }) {
   const { t } = useTranslation(["admin", "common"]);
   const [edits, setEdits] = useState(false);
   const readable = useReadable(setting);
@@ -75,7 +74,7 @@ function SettingItem({ setting }: { setting: Setting }) {
   );
 }
 
-function SettingForm({ setting, onClose }: { setting: Setting; onClose: () => void }) {
+function SettingForm({ setting, onClose }: { setting: RuntimeSetting; onClose: () => void }) {
   const { t } = useTranslation(["admin", "common"]);
   const [text, setText] = useState(settingText(setting.value));
   const queries = useQueryClient();
@@ -127,7 +126,7 @@ function SettingInput({
   text,
   onChange,
 }: {
-  setting: Setting;
+  setting: RuntimeSetting;
   text: string;
   onChange: (text: string) => void;
 }) {
@@ -142,10 +141,11 @@ function SettingInput({
       />
     );
   const isNumber = setting.type === "integer" || setting.type === "number";
+  const size = setting.key.endsWith("_bytes") && Number(text) > 0 ? formatBytes(Number(text)) : null;
   return (
     <TextField
       label={t("setting.value")}
-      hint={setting.type === "targets" ? t("setting.targets_hint") : undefined}
+      hint={setting.type === "targets" ? t("setting.targets_hint") : size ? t("setting.as_size", { size }) : undefined}
       type={isNumber ? "number" : "text"}
       step={setting.type === "integer" ? 1 : "any"}
       min={isNumber ? (setting.minimum ?? undefined) : undefined}

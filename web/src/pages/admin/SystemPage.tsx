@@ -5,11 +5,11 @@ import type { ReactElement } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { unreachable } from "@/api/errors";
-import { Badge } from "@/components/Badge";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Card, Section, Skeleton } from "@/components/Page";
+import { Badge } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { type Fact, Facts, Item, ItemList } from "@/components/layout/ItemList";
+import { Card, Section, Skeleton } from "@/components/layout/Page";
 import { formatBytes, formatDuration, formatNumber } from "@/i18n/format";
-import { type Fact, Facts, Item, ItemList } from "@/pages/connections/ItemList";
 
 const PAUSE_MS = 15_000;
 const PARTS = ["database", "redis", "engine", "worker", "object_store", "vector_index"] as const;
@@ -35,6 +35,7 @@ export function SystemPage(): ReactElement {
 
 function Parts() {
   const { t } = useTranslation("admin");
+  const wordsOf = useDetail();
   const { data, error, refetch } = useQuery({
     queryKey: ["readiness"],
     queryFn: fetchReadiness,
@@ -53,7 +54,7 @@ function Parts() {
                 key={name}
                 title={known ? t(`system.part.${known}`) : name}
                 badges={<Badge tone={status === "ok" ? "success" : "danger"}>{t(`system.${status}`)}</Badge>}
-                facts={[[t("system.detail"), detail]]}
+                facts={[[t("system.detail"), wordsOf(detail)]]}
               />
             );
           })}
@@ -61,6 +62,15 @@ function Parts() {
       )}
     </Section>
   );
+}
+
+/** What the server says of a part: its counts in the person's language, anything else as it stands. */
+function useDetail(): (detail: string | null | undefined) => string | null | undefined {
+  const { t } = useTranslation("admin");
+  return (detail) =>
+    detail?.replace(/^(\d+) (alive|points)/, (_, number: string, noun: "alive" | "points") =>
+      t(`system.${noun}`, { count: Number(number), formatted: formatNumber(Number(number)) }),
+    );
 }
 
 function Figures() {

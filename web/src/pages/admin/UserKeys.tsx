@@ -2,10 +2,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { api, call, callEmpty } from "@/api/client";
-import { Dialog } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Skeleton } from "@/components/Page";
-import { ItemList } from "@/pages/connections/ItemList";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { ItemList } from "@/components/layout/ItemList";
+import { Skeleton } from "@/components/layout/Page";
+import { Dialog } from "@/components/overlays/Dialog";
 import { ApiKeyItem } from "@/pages/profile/ApiKeyItem";
 import type { User } from "./userQueries";
 

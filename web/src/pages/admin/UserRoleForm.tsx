@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
-import { FormDialog } from "./FormDialog";
+import { FormDialog } from "@/components/forms/FormDialog";
 import { RoleSelect } from "./RoleSelect";
 import { type User, useInvalidateUsers } from "./userQueries";
 

@@ -3,8 +3,8 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
 import { formatBytes, formatNumber } from "@/i18n/format";
 
-type Setting = Schemas["ConfigItem"];
-type Value = Setting["value"];
+export type RuntimeSetting = Schemas["ConfigItem"];
+type Value = RuntimeSetting["value"];
 
 /** The text that a form begins with. */
 export function settingText(value: Value): string {
@@ -12,20 +12,20 @@ export function settingText(value: Value): string {
 }
 
 /** The value that a text means; the server says whether it may be that. */
-export function readSetting(type: Setting["type"], text: string): boolean | number | string[] {
+export function readSetting(type: RuntimeSetting["type"], text: string): boolean | number | string[] {
   if (type === "boolean") return text === "true";
   if (type === "targets") return text.split(/[\s,，]+/).filter(Boolean);
   return Number(text);
 }
 
 /** The least and the greatest value; lists are bounded by their length, which is not shown. */
-export function boundsOf(setting: Setting): [number | null, number | null] {
+export function boundsOf(setting: RuntimeSetting): [number | null, number | null] {
   const isNumber = setting.type === "integer" || setting.type === "number";
   return isNumber ? [setting.minimum, setting.maximum] : [null, null];
 }
 
 /** A value in words. */
-export function useReadable(setting: Pick<Setting, "key">): (value: Value) => string {
+export function useReadable(setting: Pick<RuntimeSetting, "key">): (value: Value) => string {
   const { t } = useTranslation("admin");
   return (value) => {
     if (typeof value === "boolean") return t(`setting.${value}`);

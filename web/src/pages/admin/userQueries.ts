@@ -21,6 +21,14 @@ export function usersQuery({ q, role, status, page }: UserSearch) {
   });
 }
 
+export const userQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["users", "account", id],
+    queryFn: () => call(api.GET("/api/v1/admin/users/{user_id}", { params: { path: { user_id: id } } })),
+    retry: false,
+    staleTime: 60_000,
+  });
+
 export function useInvalidateUsers(): () => Promise<void> {
   const queries = useQueryClient();
   return () => queries.invalidateQueries({ queryKey: ["users"] });

@@ -2,7 +2,7 @@
 import { Outlet } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { Dialog } from "@/components/Dialog";
+import { Dialog } from "@/components/overlays/Dialog";
 import styles from "./ChatLayout.module.css";
 import { ConversationList } from "./conversations/ConversationList";
 import { ShowListProvider } from "./showList";

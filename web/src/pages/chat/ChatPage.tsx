@@ -7,10 +7,10 @@ import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { ApiError } from "@/api/errors";
 import { Button, LinkButton } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { EmptyState, Notice } from "@/components/Notice";
-import { useTitle } from "@/components/Page";
-import { useErrorToast } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { EmptyState, Notice } from "@/components/feedback/Notice";
+import { useErrorToast } from "@/components/feedback/toasts";
+import { useTitle } from "@/components/layout/Page";
 import { ChatHeader } from "./ChatHeader";
 import styles from "./ChatPage.module.css";
 import type { Attachment } from "./composer/attachments";
@@ -151,7 +151,6 @@ function QuestionField({ threadId, isArchived }: { threadId: string; isArchived:
       attached={attached}
       onAttached={setAttached}
       blocked={blocked}
-      busy={view.phase === "loading"}
       stopping={view.stopping}
       onStop={isBusy ? () => conversation.stop().catch(toast) : undefined}
       onSend={(asked, attachments) => {

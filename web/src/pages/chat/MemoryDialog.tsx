@@ -6,12 +6,12 @@ import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { api, call } from "@/api/client";
 import { ApiError } from "@/api/errors";
-import { Badge } from "@/components/Badge";
 import { Button, IconButton } from "@/components/Button";
-import { ConfirmDialog, Dialog } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextAreaField, TextField } from "@/components/Field";
-import { Skeleton } from "@/components/Page";
+import { Badge } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { TextAreaField, TextField } from "@/components/forms/Field";
+import { Skeleton } from "@/components/layout/Page";
+import { ConfirmDialog, Dialog } from "@/components/overlays/Dialog";
 import { formatRelative } from "@/i18n/format";
 import styles from "./MemoryDialog.module.css";
 
@@ -71,7 +71,9 @@ function Memories() {
         ))}
       </ul>
       {mayWrite && items.length > 0 && !find && (
-        <Button onClick={() => setForgetting(true)}>{t("memory.forget_all")}</Button>
+        <div className={styles.all}>
+          <Button onClick={() => setForgetting(true)}>{t("memory.forget_all")}</Button>
+        </div>
       )}
       <ConfirmDialog
         open={forgetting}

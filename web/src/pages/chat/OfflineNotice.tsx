@@ -2,7 +2,7 @@
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { LinkButton } from "@/components/Button";
-import { Notice } from "@/components/Notice";
+import { Notice } from "@/components/feedback/Notice";
 import { useIsOffline } from "./composer/choices";
 
 export function OfflineNotice() {

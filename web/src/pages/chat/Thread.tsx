@@ -1,17 +1,22 @@
 /** The turns of a conversation, which keeps to its end while an answer grows. */
+import { useQuery } from "@tanstack/react-query";
 import { ArrowDown } from "lucide-react";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { ApiError } from "@/api/errors";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Notice } from "@/components/Notice";
-import { Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { Skeleton } from "@/components/layout/Page";
 import { textOf } from "./composer/attachments";
 import { writeDraft } from "./composer/useComposerDraft";
+import { branchPointsQuery, useBranchActions, useFreshBranchPoints } from "./conversations/branches";
+import { heldPlace, releasePlace } from "./conversations/branchPlace";
 import type { Conversation, ConversationView } from "./conversations/conversation";
 import { InterruptCards } from "./interrupts/InterruptCards";
+import { type QuestionActions, QuestionActionsProvider } from "./message/questionActions";
 import { TurnView } from "./message/TurnView";
-import { type Turn, turnsOf } from "./message/turns";
+import { failureOf, type Turn, turnsOf } from "./message/turns";
 import { OfflineNotice } from "./OfflineNotice";
 import styles from "./Thread.module.css";
 
@@ -30,16 +35,17 @@ export interface ThreadProps {
 export function Thread({ view, conversation, opened, onOpen, canAsk }: ThreadProps) {
   const { t } = useTranslation("chat");
   const turns = useTurns(view);
-  const end = useStickyEnd(view.messages);
+  const [place] = useState(() => heldPlace(conversation.threadId));
+  const end = useStickyEnd(view.messages, place);
   const isBusy = view.phase === "running" || view.phase === "reconnecting";
   const mayAsk = canAsk && view.phase === "idle" && view.interrupts.length === 0;
   const waitingCalls = useMemo(
     () => (view.interrupts.length ? new Set(view.interrupts.map(({ toolCallId }) => toolCallId ?? "")) : NO_CALLS),
     [view.interrupts],
   );
-  const askAgain = useCallback((text: string) => void conversation.ask({ text, attachments: [] }), [conversation]);
-  const edit = useCallback((text: string) => writeDraft(conversation.threadId, text), [conversation]);
-  const lastQuestion = textOf(turns.at(-1)?.question?.content);
+  const actions = useQuestions(conversation, view, canAsk);
+  const failure = useFailure(view, turns);
+  const lastQuestion = turns.at(-1)?.question;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <div ref={end.frame} className={styles.frame} onScroll={end.onScroll} tabIndex={0} role="log" aria-live="off">
@@ -47,32 +53,37 @@ export function Thread({ view, conversation, opened, onOpen, canAsk }: ThreadPro
         <OfflineNotice />
         {view.phase === "loading" && turns.length === 0 && <Skeleton lines={8} />}
         {view.phase === "idle" && turns.length === 0 && <p className={styles.empty}>{t("message.none")}</p>}
-        {turns.map((turn, index) => {
-          const isLast = index === turns.length - 1;
-          return (
-            <TurnView
-              key={turn.id}
-              turn={turn}
-              live={isLast && isBusy}
-              steps={isLast ? view.steps : NONE}
-              state={isLast ? view.state : NO_STATE}
-              calls={view.calls}
-              waitingCalls={waitingCalls}
-              attachments={view.attachments[turn.id]}
-              opened={opened && hasMessage(turn, opened.messageId) ? opened : null}
-              onOpen={onOpen}
-              onAskAgain={mayAsk ? askAgain : undefined}
-              onEdit={mayAsk ? edit : undefined}
-            />
-          );
-        })}
+        <QuestionActionsProvider value={actions}>
+          {turns.map((turn, index) => {
+            const isLast = index === turns.length - 1;
+            return (
+              <TurnView
+                key={turn.id}
+                turn={turn}
+                live={isLast && isBusy}
+                latest={isLast}
+                steps={isLast ? view.steps : NONE}
+                state={isLast ? view.state : NO_STATE}
+                callTimes={conversation.callTimes}
+                waitingCalls={waitingCalls}
+                attachments={view.attachments[turn.id]}
+                opened={opened && hasMessage(turn, opened.messageId) ? opened : null}
+                onOpen={onOpen}
+                arrivedBy={turn.id === place?.messageId ? place.direction : null}
+              />
+            );
+          })}
+        </QuestionActionsProvider>
         {view.stopped && view.phase === "idle" && turns.at(-1)?.answers.length === 0 && (
           <Notice>{t("message.stopped")}</Notice>
         )}
-        {view.failure && view.phase === "idle" && (
-          <ErrorNotice
-            error={view.failure}
-            {...(mayAsk && lastQuestion ? { onRetry: () => askAgain(lastQuestion) } : {})}
+        {view.refusal && <ErrorNotice error={view.refusal} />}
+        {failure && !view.refusal && (
+          <RunFailure
+            failure={failure}
+            onRetry={
+              mayAsk && lastQuestion ? () => actions.branch(lastQuestion.id, textOf(lastQuestion.content)) : undefined
+            }
           />
         )}
         {view.phase === "idle" && view.interrupts.length > 0 && (
@@ -93,8 +104,45 @@ export function Thread({ view, conversation, opened, onOpen, canAsk }: ThreadPro
   );
 }
 
+/** Questions may be asked in other words beside a run, too: it goes on where it is. */
+function useQuestions(conversation: Conversation, view: ConversationView, canAsk: boolean): QuestionActions {
+  const branches = useBranchActions(conversation);
+  const { data } = useQuery(branchPointsQuery(conversation.threadId));
+  useFreshBranchPoints(view);
+  const mayAsk = canAsk && (view.phase === "idle" || view.phase === "running");
+  return useMemo(() => {
+    const points = new Map(data?.map(({ message_id: id, alternatives }) => [id, alternatives]));
+    const draft = (text: string) => writeDraft(conversation.threadId, text);
+    return { ...branches, mayAsk, draft, points };
+  }, [branches, conversation.threadId, data, mayAsk]);
+}
+
 function hasMessage(turn: Turn, messageId: string): boolean {
   return turn.answers.some(({ id }) => id === messageId);
+}
+
+interface RunFailureProps {
+  failure: ApiError;
+  /** Ask the question again. */
+  onRetry: (() => Promise<void>) | undefined;
+}
+
+function RunFailure({ failure, onRetry }: RunFailureProps) {
+  const [busy, setBusy] = useState(false);
+  function retry() {
+    setBusy(true);
+    void onRetry?.().finally(() => setBusy(false));
+  }
+  return <ErrorNotice error={failure} busy={busy} onRetry={onRetry && retry} />;
+}
+
+/** Why there is no answer: of the run that was seen here, else of the last one as the server keeps it. */
+function useFailure(view: ConversationView, turns: readonly Turn[]): ApiError | null {
+  const { t } = useTranslation("chat");
+  if (view.phase !== "idle") return null;
+  const kept = failureOf(turns.at(-1));
+  if (view.failure || kept === null) return view.failure;
+  return new ApiError(kept.message || t("message.failed"), 50_000, {}, kept.requestId);
 }
 
 function useTurns(view: ConversationView): readonly Turn[] {
@@ -107,17 +155,27 @@ function useTurns(view: ConversationView): readonly Turn[] {
 }
 
 /** Stays at the end while it grows, unless the person has scrolled away. */
-function useStickyEnd(messages: ConversationView["messages"]) {
+function useStickyEnd(messages: ConversationView["messages"], place: ReturnType<typeof heldPlace>) {
   const frame = useRef<HTMLDivElement>(null);
-  const follows = useRef(true);
+  const follows = useRef(place === null);
   const [isAway, setAway] = useState(false);
   const follow = useCallback(() => {
     follows.current = true;
     frame.current?.scrollTo({ top: frame.current.scrollHeight });
   }, []);
   const last = messages.findLast(({ role }) => role === "user")?.id;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new question is always shown
-  useLayoutEffect(follow, [last]);
+  const shown = useRef(place ? last : undefined);
+  useLayoutEffect(() => {
+    // A new question is always shown, and so is the end of what is opened.
+    if (shown.current === last && last !== undefined) return;
+    shown.current = last;
+    follow();
+  }, [last, follow]);
+  useLayoutEffect(() => {
+    const arrows = place && frame.current?.querySelector("[data-arrived] fieldset");
+    if (arrows) frame.current?.scrollBy(0, arrows.getBoundingClientRect().top - place.top);
+    releasePlace();
+  }, [place]);
   useEffect(() => {
     const content = frame.current?.firstElementChild;
     if (!content) return;

@@ -2,15 +2,17 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
-import { SelectField, SwitchField, TextField } from "@/components/Field";
-import { FormDialog } from "@/pages/admin/FormDialog";
-import { type Connection, useInvalidateConnections } from "./connectionQueries";
-import { useDraft } from "./useDraft";
+import { SelectField, SwitchField, TextField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { FormDialog } from "@/components/forms/FormDialog";
+import { useDraft } from "@/components/forms/useDraft";
+import { CONFIG_FIELDS, type ConfigField, configNumber, configOf } from "./connectionConfig";
+import { type McpConnection, useInvalidateConnections } from "./connectionQueries";
 
 interface Props {
   /** The connection to change, null for a new one. */
-  connection: Connection | null;
-  onSaved?: (connection: Connection) => void;
+  connection: McpConnection | null;
+  onSaved?: (connection: McpConnection) => void;
   onClose: () => void;
 }
 
@@ -22,18 +24,22 @@ export function ConnectionForm({ connection, onSaved, onClose }: Props) {
     name: connection?.name ?? "",
     type: (connection?.type ?? "standard") as Type,
     url: connection?.url ?? "",
+    clientId: connection?.client_id ?? "",
+    ...configTexts(connection),
   };
   const { draft, change, forget } = useDraft(`connection.${connection?.id ?? "new"}`, initial);
   const [token, setToken] = useState("");
+  const [secret, setSecret] = useState("");
   const [keepsToken, setKeepsToken] = useState(true);
   const invalidate = useInvalidateConnections();
   async function send() {
-    const fields = { name: draft.name.trim(), type: draft.type, url: draft.url.trim() };
+    const fields = { name: draft.name.trim(), type: draft.type, url: draft.url.trim(), config: configOf(draft) };
     const drops = connection?.has_secret && !keepsToken;
     const body = {
       ...fields,
       ...(token.trim() && { auth_type: "bearer" as const, auth_token: token.trim() }),
       ...(drops && !token.trim() && { auth_type: "none" as const }),
+      ...(!token.trim() && draft.type === "standard" && clientOf(connection, draft.clientId.trim(), secret.trim())),
     };
     const saved = connection
       ? await call(
@@ -42,7 +48,7 @@ export function ConnectionForm({ connection, onSaved, onClose }: Props) {
             body,
           }),
         )
-      : await call(api.POST("/api/v1/mcp/connections", { body: { ...body, config: {}, enabled: true } }));
+      : await call(api.POST("/api/v1/mcp/connections", { body: { ...body, enabled: true } }));
     forget();
     await invalidate();
     onSaved?.(saved);
@@ -52,7 +58,10 @@ export function ConnectionForm({ connection, onSaved, onClose }: Props) {
       title={t(connection ? "mcp.edit" : "mcp.add")}
       action={t("common:action.save")}
       onSend={send}
-      onClose={onClose}
+      onClose={() => {
+        forget();
+        onClose();
+      }}
     >
       <TextField
         label={t("mcp.name")}
@@ -88,6 +97,78 @@ export function ConnectionForm({ connection, onSaved, onClose }: Props) {
         value={token}
         onChange={(event) => setToken(event.target.value)}
       />
+      {draft.type === "standard" && (
+        <details className={styles.more} open={connection?.client_id != null || undefined}>
+          <summary>{t("oauth.client")}</summary>
+          <TextField
+            label={t("oauth.client_id")}
+            hint={t("oauth.client_id_hint")}
+            value={draft.clientId}
+            maxLength={2048}
+            onChange={(event) => change({ clientId: event.target.value })}
+            spellCheck={false}
+          />
+          <TextField
+            label={t("oauth.client_secret")}
+            hint={t(connection?.has_client_secret ? "oauth.client_secret_kept" : "oauth.client_secret_hint")}
+            type="password"
+            autoComplete="off"
+            value={secret}
+            onChange={(event) => setSecret(event.target.value)}
+          />
+        </details>
+      )}
+      <ConfigFields draft={draft} onChange={change} />
     </FormDialog>
+  );
+}
+
+/** What is sent of the OAuth client: nothing where it stays; another one takes its secret's place, too. */
+function clientOf(connection: McpConnection | null, clientId: string, secret: string) {
+  const isSame = clientId === (connection?.client_id ?? "");
+  if (isSame && !secret) return {};
+  const drops = !isSame && !secret && connection?.has_client_secret;
+  return {
+    client_id: clientId,
+    ...(clientId && { auth_type: "oauth" as const }),
+    ...(secret && { client_secret: secret }),
+    ...(drops && { client_secret: "" }),
+  };
+}
+
+const configTexts = (connection: McpConnection | null) =>
+  Object.fromEntries(CONFIG_FIELDS.map(([field]) => [field, String(configNumber(connection, field) ?? "")])) as Record<
+    ConfigField,
+    string
+  >;
+
+interface ConfigFieldsProps {
+  draft: Readonly<Record<ConfigField, string>> & { type: Type };
+  onChange: (part: Partial<Record<ConfigField, string>>) => void;
+}
+
+function ConfigFields({ draft, onChange }: ConfigFieldsProps) {
+  const { t } = useTranslation("connections");
+  const shown = CONFIG_FIELDS.filter(([field]) => field !== "heartbeat_interval" || draft.type === "websocket");
+  return (
+    <details className={styles.more}>
+      <summary>{t("mcp.config.title")}</summary>
+      <div className={styles.pair}>
+        {shown.map(([field, least, most, usual]) => (
+          <TextField
+            key={field}
+            label={t(`mcp.config.${field}`)}
+            hint={t(`mcp.config.${field}_hint`)}
+            type="number"
+            min={least}
+            max={most}
+            step={1}
+            placeholder={String(usual)}
+            value={draft[field]}
+            onChange={(event) => onChange({ [field]: event.target.value })}
+          />
+        ))}
+      </div>
+    </details>
   );
 }

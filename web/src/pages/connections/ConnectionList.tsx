@@ -7,14 +7,14 @@ import { type ReactElement, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { EmptyState } from "@/components/Notice";
-import { Page, Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { EmptyState } from "@/components/feedback/Notice";
+import { Item, ItemList } from "@/components/layout/ItemList";
+import { Page, Skeleton } from "@/components/layout/Page";
 import { formatNumber, formatRelative } from "@/i18n/format";
 import { ConnectionForm } from "./ConnectionForm";
 import { ConnectionBadges, useFault } from "./ConnectionStatus";
-import { type Connection, connectionsQuery } from "./connectionQueries";
-import { Item, ItemList } from "./ItemList";
+import { connectionsQuery, type McpConnection } from "./connectionQueries";
 
 const route = getRouteApi("/shell/connections");
 /** New connections are looked at beside; their state comes a moment later. */
@@ -69,7 +69,7 @@ export function ConnectionList(): ReactElement {
   );
 }
 
-function ConnectionItem({ connection }: { connection: Connection }) {
+function ConnectionItem({ connection }: { connection: McpConnection }) {
   const { t } = useTranslation("connections");
   const fault = useFault();
   return (
@@ -80,7 +80,7 @@ function ConnectionItem({ connection }: { connection: Connection }) {
         </Link>
       }
       badges={<ConnectionBadges connection={connection} />}
-      text={connection.fault && <p>{fault(connection)}</p>}
+      text={connection.fault && <p>{fault(connection.fault)}</p>}
       facts={[
         [t("mcp.url"), connection.url],
         [t("mcp.tools"), formatNumber(connection.tool_count)],

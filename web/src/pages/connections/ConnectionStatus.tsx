@@ -1,23 +1,28 @@
 /** How the last contact with a server went, in a word and in a sentence. */
 import { useTranslation } from "react-i18next";
-import { Badge } from "@/components/Badge";
-import type { Connection } from "./connectionQueries";
+import { Badge } from "@/components/feedback/Badge";
+import type { McpConnection } from "./connectionQueries";
 
-const TONES = { unknown: "neutral", connected: "success", error: "danger" } as const;
+const TONES = { unknown: "neutral", connected: "success", needs_authorization: "warning", error: "danger" } as const;
 const FAULTS = [
   "not_allowed",
   "unreachable",
   "no_answer",
   "unauthorised",
+  "needs_authorization",
+  "insufficient_scope",
+  "not_renewed",
   "refused",
   "redirected",
   "session_lost",
   "not_mcp",
   "broke_off",
   "too_large",
+  "paused",
+  "closed",
 ] as const;
 
-export function ConnectionBadges({ connection }: { connection: Connection }) {
+export function ConnectionBadges({ connection }: { connection: McpConnection }) {
   const { t } = useTranslation("connections");
   return (
     <>
@@ -27,9 +32,10 @@ export function ConnectionBadges({ connection }: { connection: Connection }) {
   );
 }
 
-export function useFault(): (connection: Connection) => string | null {
+/** What a fault means and what to do about it, by its stable name. */
+export function useFault(): (fault: string | null) => string | null {
   const { t } = useTranslation("connections");
-  return ({ fault }) => {
+  return (fault) => {
     const known = FAULTS.find((each) => each === fault);
     return known ? t(`mcp.fault.${known}`) : fault;
   };

@@ -1,6 +1,6 @@
 /** A field whose text counts once the person pauses. */
 import { useEffect, useRef, useState } from "react";
-import { TextField } from "@/components/Field";
+import { TextField } from "@/components/forms/Field";
 
 const PAUSE_MS = 250;
 
@@ -22,5 +22,18 @@ export function SearchField({
     const timer = setTimeout(() => latest.current(text), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text, value]);
-  return <TextField label={label} type="search" value={text} onChange={(event) => setText(event.target.value)} />;
+  return (
+    <TextField
+      label={label}
+      type="search"
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter") return;
+        // In a form, it would be sent.
+        event.preventDefault();
+        latest.current(text);
+      }}
+    />
+  );
 }

@@ -3,23 +3,24 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
-import { Badge } from "@/components/Badge";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Notice } from "@/components/Notice";
-import { Section, Skeleton } from "@/components/Page";
+import { Badge } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import styles from "@/components/forms/Form.module.css";
+import { Item, ItemList } from "@/components/layout/ItemList";
+import { Section, Skeleton } from "@/components/layout/Page";
+import { plainText } from "@/components/plainText";
 import { currentLanguage } from "@/i18n";
 import { formatDateTime } from "@/i18n/format";
-import { type Connection, type McpTool, toolsQuery } from "./connectionQueries";
-import styles from "./Form.module.css";
-import { Item, ItemList } from "./ItemList";
+import { type McpConnection, type McpTool, toolsQuery } from "./connectionQueries";
 import { PolicySelect } from "./PolicySelect";
 import { ToolTrial } from "./ToolTrial";
 import { policiesQuery } from "./toolPolicies";
 
 const route = getRouteApi("/shell/connections/$connectionId");
 
-export function ToolList({ connection }: { connection: Connection }) {
+export function ToolList({ connection }: { connection: McpConnection }) {
   const { t } = useTranslation("connections");
   const { data, error, refetch } = useQuery(toolsQuery(connection.id));
   return (
@@ -45,7 +46,7 @@ export function ToolList({ connection }: { connection: Connection }) {
           <ul>
             {data.left_out.map(({ name, reason, reason_zh }) => (
               <li key={name}>
-                <code>{name}</code> {currentLanguage() === "zh" ? reason_zh : reason}
+                <code>{plainText(name)}</code> {currentLanguage() === "zh" ? reason_zh : reason}
               </li>
             ))}
           </ul>
@@ -74,7 +75,7 @@ function ToolItem({ tool, connectionId }: { tool: McpTool; connectionId: string 
   const fault = currentLanguage() === "zh" ? tool.schema_fault_zh : tool.schema_fault;
   return (
     <Item
-      title={<code>{tool.name}</code>}
+      title={<code>{plainText(tool.name)}</code>}
       badges={
         <>
           {tool.read_only && <Badge tone="success">{t("mcp.read_only")}</Badge>}
@@ -83,14 +84,14 @@ function ToolItem({ tool, connectionId }: { tool: McpTool; connectionId: string 
       }
       text={
         <>
-          {tool.description && <p>{tool.description}</p>}
+          {tool.description && <p className={styles.lines}>{plainText(tool.description)}</p>}
           {fault && <p className={styles.hint}>{fault}</p>}
         </>
       }
       actions={
         <>
           {policy && <PolicySelect policy={policy} />}
-          <Button size="s" aria-expanded={isOpen} onClick={toggle}>
+          <Button aria-expanded={isOpen} onClick={toggle}>
             {t(calls ? "mcp.try" : "mcp.schema")}
           </Button>
         </>
@@ -101,7 +102,7 @@ function ToolItem({ tool, connectionId }: { tool: McpTool; connectionId: string 
           {calls && <ToolTrial connectionId={connectionId} tool={tool} />}
           <details>
             <summary>{t("mcp.schema")}</summary>
-            <pre className={styles.code}>{JSON.stringify(tool.input_schema, null, 2)}</pre>
+            <pre className={styles.code}>{plainText(JSON.stringify(tool.input_schema, null, 2))}</pre>
           </details>
         </>
       )}

@@ -4,39 +4,42 @@ import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField, SwitchField, TextAreaField, TextField } from "@/components/Field";
-import { Notice } from "@/components/Notice";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { SwitchField, TextAreaField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { useDraft } from "@/components/forms/useDraft";
+import { plainText } from "@/components/plainText";
 import { formatNumber } from "@/i18n/format";
 import type { McpTool } from "./connectionQueries";
-import styles from "./Form.module.css";
 import { parseObject } from "./models/modelDraft";
-import { argumentsOf, fieldsOf, type SchemaField } from "./schemaFields";
-import { useDraft } from "./useDraft";
+import { argumentFields } from "./schema/fields";
+import { GroupEntries } from "./schema/SchemaInput";
+import { type ArgumentDraft, argumentsOf, groupDraft } from "./schema/values";
 
 type Params = Schemas["McpCallBody"]["params"];
 
 export function ToolTrial({ connectionId, tool }: { connectionId: string; tool: McpTool }) {
   const { t } = useTranslation("connections");
-  const fields = useMemo(() => fieldsOf(tool.input_schema), [tool.input_schema]);
-  const texts = useDraft<Record<string, string>>(`tool.${connectionId}.${tool.name}`, {});
-  const [isRaw, setRaw] = useState(fields === null);
-  const [raw, setRaw_] = useState("{}");
-  const [unreadable, setUnreadable] = useState<string | null>(null);
-  const trial = useMutation({
-    mutationFn: (params: Params) =>
-      call(
-        api.POST("/api/v1/mcp/connections/{connection_id}/tools/{tool_name}/call", {
-          params: { path: { connection_id: connectionId, tool_name: tool.name } },
-          body: { params },
-        }),
-      ),
-  });
+  const form = useMemo(() => argumentFields(tool.input_schema), [tool.input_schema]);
+  const texts = useDraft<{ [name: string]: ArgumentDraft }>(`tool.${connectionId}.${tool.name}`, {});
+  const [isRaw, setRaw] = useState(form === null);
+  const [raw, setRawText] = useState("{}");
+  const [unreadable, setUnreadable] = useState<readonly string[]>([]);
+  const trial = useToolCall(connectionId, tool.name);
+  const object = parseObject(raw);
+  function showRaw(isOn: boolean) {
+    const read = form && argumentsOf(form, texts.draft);
+    if (isOn && read && "value" in read) setRawText(JSON.stringify(read.value, null, 2));
+    setRaw(isOn);
+  }
   function submit() {
-    const object = parseObject(raw);
-    const read =
-      isRaw || !fields ? (object ? { value: object } : { unreadable: "" }) : argumentsOf(fields, texts.draft);
-    setUnreadable("unreadable" in read ? read.unreadable : null);
+    if (isRaw || !form) {
+      if (object) trial.mutate(object as Params);
+      return;
+    }
+    const read = argumentsOf(form, texts.draft);
+    setUnreadable("unreadable" in read ? read.unreadable : []);
     if ("value" in read) trial.mutate(read.value as Params);
   }
   return (
@@ -47,26 +50,24 @@ export function ToolTrial({ connectionId, tool }: { connectionId: string; tool: 
         submit();
       }}
     >
-      {fields && <SwitchField label={t("mcp.raw")} checked={isRaw} onChange={setRaw} />}
-      {isRaw || !fields ? (
+      {form && <SwitchField label={t("mcp.raw")} checked={isRaw} onChange={showRaw} />}
+      {isRaw || !form ? (
         <TextAreaField
           label={t("mcp.arguments")}
-          error={unreadable === "" ? t("model.options_unreadable") : undefined}
+          error={object ? undefined : t("model.options_unreadable")}
           className={styles.mono}
           spellCheck={false}
           value={raw}
-          onChange={(event) => setRaw_(event.target.value)}
+          onChange={(event) => setRawText(event.target.value)}
         />
       ) : (
-        fields.map((field) => (
-          <ArgumentField
-            key={field.name}
-            field={field}
-            text={texts.draft[field.name] ?? field.initial}
-            isUnreadable={unreadable === field.name}
-            onChange={(text) => texts.change({ [field.name]: text })}
-          />
-        ))
+        <GroupEntries
+          field={form}
+          draft={texts.draft}
+          path=""
+          unreadable={unreadable}
+          onChange={(draft) => texts.change(groupDraft(draft))}
+        />
       )}
       <div>
         <Button type="submit" variant="primary" busy={trial.isPending}>
@@ -79,58 +80,16 @@ export function ToolTrial({ connectionId, tool }: { connectionId: string; tool: 
   );
 }
 
-interface ArgumentProps {
-  field: SchemaField;
-  text: string;
-  isUnreadable: boolean;
-  onChange: (text: string) => void;
-}
-
-function ArgumentField({ field, text, isUnreadable, onChange }: ArgumentProps) {
-  const { t } = useTranslation("connections");
-  const words = {
-    label: field.isRequired ? t("mcp.required", { name: field.label }) : field.label,
-    hint: field.description,
-    error: isUnreadable ? t("mcp.unreadable") : undefined,
-  };
-  if (field.kind === "boolean" || field.kind === "choice") {
-    const values =
-      field.kind === "choice"
-        ? field.choices.map((choice, index) => ({ value: String(index), label: String(choice) }))
-        : (["true", "false"] as const).map((value) => ({ value, label: t(`mcp.${value}`) }));
-    return (
-      <SelectField
-        {...words}
-        required={field.isRequired}
-        value={text}
-        options={[{ value: "", label: t("mcp.unset") }, ...values]}
-        onChange={(event) => onChange(event.target.value)}
-      />
-    );
-  }
-  if (field.kind === "json")
-    return (
-      <TextAreaField
-        {...words}
-        required={field.isRequired}
-        className={styles.mono}
-        placeholder={t("mcp.json")}
-        spellCheck={false}
-        value={text}
-        onChange={(event) => onChange(event.target.value)}
-      />
-    );
-  const isText = field.kind === "text";
-  return (
-    <TextField
-      {...words}
-      type={isText ? "text" : "number"}
-      step={isText ? undefined : field.kind === "integer" ? 1 : "any"}
-      required={field.isRequired && !isText}
-      value={text}
-      onChange={(event) => onChange(event.target.value)}
-    />
-  );
+function useToolCall(connectionId: string, toolName: string) {
+  return useMutation({
+    mutationFn: (params: Params) =>
+      call(
+        api.POST("/api/v1/mcp/connections/{connection_id}/tools/{tool_name}/call", {
+          params: { path: { connection_id: connectionId, tool_name: toolName } },
+          body: { params },
+        }),
+      ),
+  });
 }
 
 /** What a tool gave; it is a stranger's text and shown as such. */
@@ -149,7 +108,9 @@ function Result({ called }: { called: Schemas["McpCalled"] }) {
       <Notice tone={isError ? "danger" : "success"}>
         {t(isError ? "mcp.gave_error" : "mcp.gave", { milliseconds: formatNumber(called.duration) })}
       </Notice>
-      <pre className={styles.code}>{isPlain ? texts.join("\n\n") : JSON.stringify(called.result, null, 2)}</pre>
+      <pre className={styles.code}>
+        {plainText(isPlain ? texts.join("\n\n") : JSON.stringify(called.result, null, 2))}
+      </pre>
     </>
   );
 }

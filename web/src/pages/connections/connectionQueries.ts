@@ -2,8 +2,10 @@
 import { queryOptions, useQueryClient } from "@tanstack/react-query";
 import { api, call, type Schemas } from "@/api/client";
 
-export type Connection = Schemas["McpConnectionAnswer"];
+export type McpConnection = Schemas["McpConnectionAnswer"];
 export type McpTool = Schemas["McpToolAnswer"];
+export type McpResource = Schemas["McpResourceAnswer"];
+export type McpPrompt = Schemas["McpPromptAnswer"];
 
 /** One person keeps at most that many. */
 const MOST = 100;
@@ -29,6 +31,22 @@ export const toolsQuery = (id: string) =>
     staleTime: 60_000,
   });
 
+const onPage = (id: string, page: number) => ({ params: { ...path(id).params, query: { page } } });
+
+export const resourcesQuery = (id: string, page: number) =>
+  queryOptions({
+    queryKey: ["mcp-texts", id, "resources", page],
+    queryFn: () => call(api.GET("/api/v1/mcp/connections/{connection_id}/resources", onPage(id, page))),
+    retry: false,
+  });
+
+export const promptsQuery = (id: string, page: number) =>
+  queryOptions({
+    queryKey: ["mcp-texts", id, "prompts", page],
+    queryFn: () => call(api.GET("/api/v1/mcp/connections/{connection_id}/prompts", onPage(id, page))),
+    retry: false,
+  });
+
 export function testConnection(id: string) {
   return call(api.POST("/api/v1/mcp/connections/{connection_id}/test", path(id)));
 }
@@ -37,7 +55,7 @@ export function useInvalidateConnections(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
     await Promise.all(
-      [["mcp-connections"], ["mcp-tools"], ["tool-policies"]].map((queryKey) =>
+      [["mcp-connections"], ["mcp-tools"], ["mcp-texts"], ["tool-policies"]].map((queryKey) =>
         queries.invalidateQueries({ queryKey }),
       ),
     );

@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { shellRoute } from "@/routes";
+import { CALLBACK_PATH } from "./callbackAnswer";
 
 const USAGE_DAYS = [7, 30, 90, 365] as const;
 export type UsageDays = (typeof USAGE_DAYS)[number];
@@ -27,11 +28,26 @@ export const connectionRoutes = [
   }),
   createRoute({
     getParentRoute: () => shellRoute,
+    path: CALLBACK_PATH,
+    component: lazyRouteComponent(() => import("./AuthorizationCallback"), "AuthorizationCallback"),
+  }),
+  createRoute({
+    getParentRoute: () => shellRoute,
     path: "/connections/$connectionId",
     validateSearch: ({ tool }: Record<string, unknown>): { tool?: string | undefined } => ({
       tool: typeof tool === "string" ? tool : undefined,
     }),
     component: lazyRouteComponent(() => import("./ConnectionPage"), "ConnectionPage"),
+  }),
+  createRoute({
+    getParentRoute: () => shellRoute,
+    path: "/connections/$connectionId/resources",
+    component: lazyRouteComponent(() => import("./ConnectionPage"), "ConnectionResources"),
+  }),
+  createRoute({
+    getParentRoute: () => shellRoute,
+    path: "/connections/$connectionId/prompts",
+    component: lazyRouteComponent(() => import("./ConnectionPage"), "ConnectionPrompts"),
   }),
   createRoute({
     getParentRoute: () => shellRoute,

@@ -16,11 +16,11 @@ import {
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { save } from "@/api/client";
-import { Badge, type Tone } from "@/components/Badge";
 import { Button, IconButton } from "@/components/Button";
-import { ConfirmDialog } from "@/components/Dialog";
-import { Menu } from "@/components/Menu";
-import { notify, useErrorToast } from "@/components/toasts";
+import { Badge, type Tone } from "@/components/feedback/Badge";
+import { notify, useErrorToast } from "@/components/feedback/toasts";
+import { ConfirmDialog } from "@/components/overlays/Dialog";
+import { Menu } from "@/components/overlays/Menu";
 import { formatBytes, formatNumber } from "@/i18n/format";
 import styles from "./DocumentHeader.module.css";
 import { DocumentDetails } from "./details/DocumentDetails";
@@ -28,7 +28,7 @@ import { DocumentForm } from "./details/DocumentForm";
 import { contentPath, type DocumentAnswer } from "./queries";
 import { actionsOf, useDocumentActions } from "./useDocumentActions";
 
-type OpenDialog = "details" | "edit" | "delete" | null;
+type HeaderDialog = "details" | "edit" | "delete" | null;
 
 interface Props {
   document: DocumentAnswer;
@@ -38,7 +38,7 @@ interface Props {
 
 export function DocumentHeader({ document, knowledgeBase, isWritable }: Props) {
   const { t } = useTranslation(["documents", "common"]);
-  const [dialog, setDialog] = useState<OpenDialog>(null);
+  const [dialog, setDialog] = useState<HeaderDialog>(null);
   return (
     <header className={styles.header}>
       <div className={styles.heading}>
@@ -129,7 +129,7 @@ const LABELS = {
   retry: "action.process_again",
 } as const;
 
-function ActionMenu({ document, onOpen }: { document: DocumentAnswer; onOpen: (dialog: OpenDialog) => void }) {
+function ActionMenu({ document, onOpen }: { document: DocumentAnswer; onOpen: (dialog: HeaderDialog) => void }) {
   const { t } = useTranslation(["documents", "common"]);
   const { act } = useDocumentActions(document);
   const showError = useErrorToast();

@@ -4,16 +4,16 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Notice } from "@/components/Notice";
-import { Page, Skeleton, useTitle } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { Page, Skeleton, useTitle } from "@/components/layout/Page";
 import { knowledgeBaseQuery } from "@/pages/knowledge/queries";
 import { ChunkList } from "./chunks/ChunkList";
 import { DocumentHeader } from "./DocumentHeader";
 import styles from "./DocumentPage.module.css";
 import { DocumentState } from "./details/DocumentState";
 import { OriginalView } from "./OriginalView";
-import type { Chunk } from "./passages";
+import type { DocumentChunk } from "./passages";
 import { type DocumentAnswer, documentQuery, useChunks } from "./queries";
 import type { PassageSearch } from "./searchParams";
 import { useSelection } from "./useSelection";
@@ -89,22 +89,22 @@ function Panes({ document, isWritable, search, setSearch }: PanesProps) {
   const { start, end } = search;
   const span = start !== undefined && end !== undefined ? { start, end } : undefined;
   const { selected, isGone } = useSelection(document.knowledge_base_id, all, search.chunk, span);
-  const [hovered, setHovered] = useState<Chunk | null>(null);
+  const [hovered, setHovered] = useState<DocumentChunk | null>(null);
   const [visits, setVisits] = useState(0);
   const select = useCallback(
-    (chunk: Chunk) =>
+    (chunk: DocumentChunk) =>
       setSearch(({ view, changed }) => ({ chunk: chunk.id, ...(view && { view }), ...(changed && { changed }) })),
     [setSearch],
   );
   const selectInList = useCallback(
-    (chunk: Chunk) => {
+    (chunk: DocumentChunk) => {
       setVisits((count) => count + 1);
       select(chunk);
     },
     [select],
   );
   const show = useCallback(
-    (chunk: Chunk) => {
+    (chunk: DocumentChunk) => {
       setVisits((count) => count + 1);
       setSearch(({ changed }) => ({ chunk: chunk.id, view: "original", ...(changed && { changed }) }));
     },

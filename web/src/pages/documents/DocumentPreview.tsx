@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Notice } from "@/components/Notice";
-import { Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { Skeleton } from "@/components/layout/Page";
 import styles from "./DocumentPreview.module.css";
 import { OriginalView } from "./OriginalView";
-import type { CharSpan, Chunk } from "./passages";
+import type { CharSpan, DocumentChunk } from "./passages";
 import { type DocumentAnswer, documentQuery, useChunks } from "./queries";
 import { useSelection } from "./useSelection";
 
@@ -31,7 +31,7 @@ function Preview({ kbId, document, chunkId, span, page }: DocumentPreviewProps &
   const { t } = useTranslation("documents");
   const chunks = useChunks(document);
   const { selected, isGone } = useSelection(kbId, chunks, chunkId, span);
-  const [picked, setPicked] = useState<Chunk | null>(null);
+  const [picked, setPicked] = useState<DocumentChunk | null>(null);
   return (
     <div className={styles.preview}>
       {isGone && <Notice tone="warning">{t("page.gone")}</Notice>}

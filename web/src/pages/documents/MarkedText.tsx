@@ -2,27 +2,29 @@
 import { createContext, type ReactNode, use, useEffect, useRef, useState } from "react";
 import { locate, part, passageAt, type Reduced, reduce, type Span } from "./alignment";
 import styles from "./marks.module.css";
-import type { Chunk } from "./passages";
+import type { DocumentChunk } from "./passages";
 import { type MarkName, mark, offsetAt, rangeOf, readSurface, reveal, type TextSurface } from "./textSurface";
 
 export interface Marks {
-  chunks: readonly (Chunk | undefined)[];
-  selected: Chunk | null;
-  hovered: Chunk | null;
+  chunks: readonly (DocumentChunk | undefined)[];
+  selected: DocumentChunk | null;
+  hovered: DocumentChunk | null;
   /** The part of the selected passage that was quoted. */
   quote: string | null;
   /** The page to open where no passage is selected. */
   page: number | undefined;
+  /** The page on which what was selected or quoted begins; null until that is known, absent where it is the passage's. */
+  startPage?: number | null;
   /** Changes when the selected passage is to be brought into view once more. */
   visit: string;
   /** What was brought into view, by `revealKey`, so that nothing scrolls a second time. */
   revealed: { current: string | null };
-  onPick: (chunk: Chunk) => void;
+  onPick: (chunk: DocumentChunk) => void;
 }
 
 export const MarksContext = createContext<Marks | null>(null);
 
-export function revealKey(chunk: Chunk, visit: string): string {
+export function revealKey(chunk: DocumentChunk, visit: string): string {
   return `${chunk.id} ${visit}`;
 }
 
@@ -32,12 +34,12 @@ export function useMarks(): Marks {
   return marks;
 }
 
-// A passage begins on its page and may go on over these.
-const MORE_PAGES = 3;
+/** A passage begins on its page and may go on over these. */
+export const MORE_PAGES = 3;
 
-const reducedChunks = new WeakMap<Chunk, Reduced>();
+const reducedChunks = new WeakMap<DocumentChunk, Reduced>();
 
-function reducedOf(chunk: Chunk): Reduced {
+function reducedOf(chunk: DocumentChunk): Reduced {
   const known = reducedChunks.get(chunk) ?? reduce(chunk.content);
   reducedChunks.set(chunk, known);
   return known;
@@ -89,12 +91,12 @@ export function MarkedText({
   );
 }
 
-function near(chunk: Chunk | undefined, page: number): boolean {
+function near(chunk: DocumentChunk | undefined, page: number): boolean {
   return chunk?.page != null && chunk.page <= page && page <= chunk.page + MORE_PAGES;
 }
 
 function useSurfaceMarks(surface: TextSurface | null, page: number | undefined): void {
-  const { chunks, selected, hovered, quote, revealed, visit } = useMarks();
+  const { chunks, selected, hovered, quote, startPage, revealed, visit } = useMarks();
   const count = chunks.length;
   useEffect(() => {
     if (!surface || !selected || (page !== undefined && !near(selected, page))) return;
@@ -102,14 +104,14 @@ function useSurfaceMarks(surface: TextSurface | null, page: number | undefined):
     const passage = show(surface, "document-chunk", spans);
     const quoted = show(surface, "document-quote", quote ? quoteSpans(surface, spans, quote) : []);
     const first = quoted.ranges[0] ?? passage.ranges[0];
-    const isBeginning = page === undefined || page === selected.page || quoted.ranges.length;
+    const isBeginning = page === undefined || page === (startPage === undefined ? selected.page : startPage);
     const key = revealKey(selected, visit);
     if (first && isBeginning && revealed.current !== key && reveal(first)) revealed.current = key;
     return () => {
       passage.hide();
       quoted.hide();
     };
-  }, [surface, selected, quote, page, count, revealed, visit]);
+  }, [surface, selected, quote, page, startPage, count, revealed, visit]);
   useEffect(() => {
     if (!surface || !hovered || (page !== undefined && !near(hovered, page))) return;
     return show(surface, "document-hover", spansOf(surface, hovered, page, count)).hide;
@@ -117,7 +119,7 @@ function useSurfaceMarks(surface: TextSurface | null, page: number | undefined):
 }
 
 /** Where a passage stands; a page says nothing of where on it. */
-function spansOf({ reduced }: TextSurface, chunk: Chunk, page: number | undefined, count: number): Span[] {
+function spansOf({ reduced }: TextSurface, chunk: DocumentChunk, page: number | undefined, count: number): Span[] {
   return locate(reduced, chunk.content, page === undefined ? (chunk.position + 0.5) / Math.max(count, 1) : 0);
 }
 

@@ -3,12 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { FileQuestion } from "lucide-react";
 import { Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { EmptyState } from "@/components/Notice";
-import { Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { EmptyState } from "@/components/feedback/Notice";
+import { Skeleton } from "@/components/layout/Page";
 import { type Marks, MarksContext } from "./MarkedText";
 import styles from "./OriginalView.module.css";
-import { type CharSpan, type Chunk, quoteOf } from "./passages";
+import { type CharSpan, type DocumentChunk, quoteOf } from "./passages";
 import { type Chunks, contentQuery, type DocumentAnswer } from "./queries";
 import { PassageOriginal } from "./renderers/PassageOriginal";
 import { type Renderer, type RendererProps, rendererOf } from "./renderers/registry";
@@ -16,15 +16,15 @@ import { type Renderer, type RendererProps, rendererOf } from "./renderers/regis
 export interface OriginalViewProps {
   document: DocumentAnswer;
   chunks: Chunks;
-  selected: Chunk | null;
-  hovered?: Chunk | null;
+  selected: DocumentChunk | null;
+  hovered?: DocumentChunk | null;
   /** The quoted part of the selected passage. */
   span?: CharSpan | undefined;
   /** The page to open where no passage is selected. */
   page?: number | undefined;
   /** Changes when the selected passage is to be brought into view once more. */
   visit?: string;
-  onPick: (chunk: Chunk) => void;
+  onPick: (chunk: DocumentChunk) => void;
 }
 
 export function OriginalView({

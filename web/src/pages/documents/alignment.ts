@@ -13,6 +13,12 @@ export interface Span {
 }
 
 const LETTER = /[\p{L}\p{N}]/u;
+const FIRST_BEYOND_ASCII = 128;
+// The regular expression takes most of the time of a long text.
+const ASCII_LETTERS = Array.from({ length: FIRST_BEYOND_ASCII }, (_, code) => {
+  const character = String.fromCharCode(code);
+  return LETTER.test(character) ? character.toLowerCase() : "";
+});
 // Pieces that are looked for by themselves where a passage is not found in one stretch.
 const PIECE = 24;
 const LEAST = 6;
@@ -24,7 +30,14 @@ export function reduce(text: string): Reduced {
   const offsets: number[] = [];
   let at = 0;
   for (const character of text) {
-    if (LETTER.test(character)) {
+    const code = character.charCodeAt(0);
+    if (code < FIRST_BEYOND_ASCII) {
+      const letter = ASCII_LETTERS[code];
+      if (letter) {
+        letters.push(letter);
+        offsets.push(at);
+      }
+    } else if (LETTER.test(character)) {
       for (const part of character.normalize("NFKC").toLowerCase()) {
         if (!LETTER.test(part)) continue;
         letters.push(part);
@@ -89,14 +102,14 @@ function together(text: string, ranges: readonly Range[]): Range[] {
   return closer;
 }
 
-interface Piece {
+interface AlignedPiece {
   text: string;
   /** Where it begins in the reduced passage. */
   at: number;
 }
 
-function piecesOf(passage: string): Piece[] {
-  const pieces: Piece[] = [];
+function piecesOf(passage: string): AlignedPiece[] {
+  const pieces: AlignedPiece[] = [];
   let at = 0;
   for (const sentence of passage.split(/\n|(?<=[.!?。！？；;])/u)) {
     const { text } = reduce(sentence);
@@ -110,7 +123,7 @@ function piecesOf(passage: string): Piece[] {
 }
 
 /** Where the passage may begin: told by its longest pieces. */
-function bases(text: string, pieces: readonly Piece[]): number[] {
+function bases(text: string, pieces: readonly AlignedPiece[]): number[] {
   const anchors = [...pieces].filter((piece) => piece.text.length >= LEAST);
   anchors.sort((a, b) => b.text.length - a.text.length || a.at - b.at);
   const spread =
@@ -126,7 +139,7 @@ function bases(text: string, pieces: readonly Piece[]): number[] {
   return [...bases];
 }
 
-function inWindow(text: string, pieces: readonly Piece[], base: number, end: number): Range[] {
+function inWindow(text: string, pieces: readonly AlignedPiece[], base: number, end: number): Range[] {
   const ranges: Range[] = [];
   const window = text.slice(base, end);
   let cursor = 0;

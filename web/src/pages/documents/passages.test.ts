@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { blocksOf, type Chunk, quoteOf, withoutOverlap } from "./passages";
+import { blocksOf, type DocumentChunk, quoteOf, withoutOverlap } from "./passages";
 
-const chunk = (content: string, start: number, more: Partial<Chunk> = {}): Chunk => ({
+const chunk = (content: string, start: number, more: Partial<DocumentChunk> = {}): DocumentChunk => ({
   id: "c",
   document_id: "d",
   knowledge_base_id: "k",

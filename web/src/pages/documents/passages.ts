@@ -1,7 +1,7 @@
 /** Texts of passages: quoted spans of them, and what two in a row share. */
 import type { Schemas } from "@/api/client";
 
-export type Chunk = Schemas["ChunkAnswer"];
+export type DocumentChunk = Schemas["ChunkAnswer"];
 
 /** Offsets in the document's extracted text, in characters as the server counts them (code points). */
 export interface CharSpan {
@@ -10,12 +10,12 @@ export interface CharSpan {
 }
 
 /** Whether offsets of the extracted text tell places in the passage's text: not after an edit or in a cut table. */
-function isSlice(chunk: Chunk, characters: readonly string[]): boolean {
+function isSlice(chunk: DocumentChunk, characters: readonly string[]): boolean {
   return !chunk.edited && characters.length === chunk.char_end - chunk.char_start;
 }
 
 /** The quoted part of a passage; null where it is the whole passage or can't be told. */
-export function quoteOf(chunk: Chunk, span: CharSpan | undefined): string | null {
+export function quoteOf(chunk: DocumentChunk, span: CharSpan | undefined): string | null {
   if (!span) return null;
   const characters = [...chunk.content];
   if (!isSlice(chunk, characters)) return null;
@@ -26,7 +26,7 @@ export function quoteOf(chunk: Chunk, span: CharSpan | undefined): string | null
 }
 
 /** A passage's text without what the one before it has shown already. */
-export function withoutOverlap(chunk: Chunk, before: Chunk | undefined): string {
+export function withoutOverlap(chunk: DocumentChunk, before: DocumentChunk | undefined): string {
   const shared = before ? before.char_end - chunk.char_start : 0;
   if (shared <= 0 || !before?.enabled) return chunk.content;
   const characters = [...chunk.content];
@@ -61,8 +61,8 @@ export function blocksOf(text: string): Block[] {
 
 /** A passage's heading, where another one begins with it, and the text below it, which often repeats the heading. */
 export function headed(
-  chunk: Chunk,
-  before: Chunk | undefined,
+  chunk: DocumentChunk,
+  before: DocumentChunk | undefined,
   text: string,
 ): { heading: string | null; text: string } {
   const heading = chunk.heading_path.at(-1);

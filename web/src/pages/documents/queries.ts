@@ -2,7 +2,7 @@
 import { keepPreviousData, queryOptions, useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import { api, call, download, type Schemas } from "@/api/client";
-import type { Chunk } from "./passages";
+import type { DocumentChunk } from "./passages";
 
 export type DocumentAnswer = Schemas["DocumentAnswer"];
 
@@ -77,7 +77,7 @@ function chunkPageQuery(document: DocumentAnswer, page: number, changed: boolean
 
 export interface Chunks {
   /** By their index; what is not loaded yet is undefined. */
-  items: readonly (Chunk | undefined)[];
+  items: readonly (DocumentChunk | undefined)[];
   /** Undefined until it is known. */
   total: number | undefined;
   error: unknown;
@@ -94,8 +94,14 @@ export function useChunks(document: DocumentAnswer, changed = false): Chunks {
   const count = Math.ceil((total ?? 0) / PAGE);
   const pages = (total ?? 0) <= LOAD_ALL ? Array.from({ length: count }, (_, index) => index + 1) : wanted;
   const combine = useCallback(
-    (answers: { data?: { items: Chunk[]; page: number } | undefined; error: unknown; refetch: () => unknown }[]) => {
-      const items = new Array<Chunk | undefined>(total ?? 0).fill(undefined);
+    (
+      answers: {
+        data?: { items: DocumentChunk[]; page: number } | undefined;
+        error: unknown;
+        refetch: () => unknown;
+      }[],
+    ) => {
+      const items = new Array<DocumentChunk | undefined>(total ?? 0).fill(undefined);
       for (const { data } of answers)
         data?.items.forEach((chunk, index) => {
           items[(data.page - 1) * PAGE + index] = chunk;

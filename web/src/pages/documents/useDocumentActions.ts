@@ -1,7 +1,7 @@
 /** What can be done with a document as a whole. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, call, callEmpty } from "@/api/client";
-import type { Metadata } from "./details/metadata";
+import type { DocumentMetadata } from "./details/metadata";
 import { type DocumentAnswer, documentQuery } from "./queries";
 
 export type DocumentAction = "pause" | "resume" | "cancel" | "retry";
@@ -10,7 +10,7 @@ export interface DocumentChange {
   name?: string;
   encoding?: string;
   /** Replaces what was there. */
-  metadata?: Metadata;
+  metadata?: DocumentMetadata;
 }
 
 const PATHS = {

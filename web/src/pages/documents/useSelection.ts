@@ -1,11 +1,11 @@
 /** The passage that an address or a citation points to. */
 import { useQuery } from "@tanstack/react-query";
 import { ApiError } from "@/api/errors";
-import type { CharSpan, Chunk } from "./passages";
+import type { CharSpan, DocumentChunk } from "./passages";
 import { type Chunks, chunkQuery } from "./queries";
 
 export interface Selection {
-  selected: Chunk | null;
+  selected: DocumentChunk | null;
   /** Whether the passage is gone: the document was processed again since. */
   isGone: boolean;
 }

@@ -1,30 +1,32 @@
-/** What waits for a person: failed documents, notices of knowledge bases, skills to review. */
+/** What waits for the person: approvals and answers, failed documents, skills to review. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { api, call } from "@/api/client";
-import { Card, Section } from "@/components/Page";
+import { Card, Section } from "@/components/layout/Page";
 import styles from "./HomePage.module.css";
-import { useKnowledgeBaseStates } from "./knowledgeBases";
+import { useFailedKnowledgeBases } from "./knowledgeBases";
+import { useWaitingSessions, WaitingSessions } from "./WaitingSessions";
 
 export function AttentionList() {
   const { t } = useTranslation("home");
   const may = useMay();
-  const states = useKnowledgeBaseStates();
+  const failed = useFailedKnowledgeBases(may("kb:view"));
+  const sessions = useWaitingSessions(may("session:view"));
   const reviews = useQuery({
     queryKey: ["skills", "pending"],
     queryFn: () => call(api.GET("/api/v1/skills", { params: { query: { page: 1, page_size: 5, pending: true } } })),
     enabled: may("skill:view"),
   });
-  const failed = states?.filter(({ progress }) => progress.counts.failed) ?? [];
   const skills = reviews.data?.items ?? [];
   // Nothing to do is no news.
-  if (!failed.length && !skills.length) return null;
+  if (!sessions.length && !failed.length && !skills.length) return null;
   return (
     <Section title={t("attention.title")}>
       <Card>
         <div className={styles.list}>
+          <WaitingSessions sessions={sessions} />
           {failed.map(({ id, name, progress }) => (
             <Link
               key={id}

@@ -1,7 +1,7 @@
 /** Home: a first question, what needs a person, what is being processed, and the latest conversations. */
 import { useTranslation } from "react-i18next";
 import { useAccount, useMay } from "@/api/account";
-import { Page } from "@/components/Page";
+import { Page } from "@/components/layout/Page";
 import { AskBox } from "./AskBox";
 import { AttentionList } from "./AttentionList";
 import styles from "./HomePage.module.css";
@@ -18,13 +18,11 @@ export function HomePage() {
       {may("models:view") && <ModelNotice />}
       {may("agent:run") && <AskBox />}
       <div className={styles.columns}>
-        {may("session:view") && <RecentConversations />}
-        {may("kb:view") && (
-          <div className={styles.column}>
-            <AttentionList />
-            <ProcessingList />
-          </div>
-        )}
+        <div className={styles.column}>
+          <AttentionList />
+          {may("session:view") && <RecentConversations />}
+        </div>
+        {may("kb:view") && <ProcessingList />}
       </div>
     </Page>
   );

@@ -5,7 +5,7 @@ import { useMay } from "@/api/account";
 import { api, call } from "@/api/client";
 import { isLanguageModel } from "@/api/models";
 import { LinkButton } from "@/components/Button";
-import { Notice } from "@/components/Notice";
+import { Notice } from "@/components/feedback/Notice";
 
 export function ModelNotice() {
   const { t } = useTranslation("home");

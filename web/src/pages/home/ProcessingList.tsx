@@ -1,16 +1,16 @@
 /** Knowledge bases whose documents are being processed. */
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import { ProgressBar } from "@/components/Badge";
-import { Card, Section, Skeleton } from "@/components/Page";
+import { ProgressBar } from "@/components/feedback/Badge";
+import { Card, Section, Skeleton } from "@/components/layout/Page";
 import { formatDuration } from "@/i18n/format";
 import styles from "./HomePage.module.css";
-import { openCount, useKnowledgeBaseStates } from "./knowledgeBases";
+import { useBusyKnowledgeBases } from "./knowledgeBases";
+import { openCount } from "./progress";
 
 export function ProcessingList() {
   const { t } = useTranslation("home");
-  const states = useKnowledgeBaseStates();
-  const busy = states?.filter(({ progress }) => openCount(progress) > 0);
+  const busy = useBusyKnowledgeBases();
   return (
     <Section title={t("processing.title")}>
       <Card>
@@ -27,7 +27,10 @@ export function ProcessingList() {
                     ` · ${t("processing.left", { time: formatDuration(progress.eta_seconds) })}`}
                 </span>
               </span>
-              <ProgressBar value={progress.percent / 100} label={t("processing.bar", { name })} />
+              <ProgressBar
+                value={progress.percent ? progress.percent / 100 : null}
+                label={t("processing.bar", { name })}
+              />
             </Link>
           ))}
         </div>

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Card, Section, Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Card, Section, Skeleton } from "@/components/layout/Page";
 import { formatRelative } from "@/i18n/format";
 import styles from "./HomePage.module.css";
 

@@ -5,17 +5,17 @@ import type { FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
 import { Button } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
-import { SwitchField, TextAreaField, TextField } from "@/components/Field";
-import { notify } from "@/components/toasts";
-import { useDraft } from "@/pages/connections/useDraft";
+import { notify } from "@/components/feedback/toasts";
+import { SwitchField, TextAreaField, TextField } from "@/components/forms/Field";
+import { FormError } from "@/components/forms/FormError";
+import { useDraft } from "@/components/forms/useDraft";
+import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 import styles from "./Form.module.css";
-import { FormError } from "./FormError";
 import { PRESET_NAMES, PRESETS, type PresetName, type Splitting, splittingProblem } from "./settings/presets";
 import { EmbeddingModelField, SplittingFields } from "./settings/SplittingFields";
 import { useFailureText } from "./useFailureText";
 
-interface Draft extends Splitting {
+interface KnowledgeBaseDraft extends Splitting {
   name: string;
   description: string;
   is_public: boolean;
@@ -23,7 +23,7 @@ interface Draft extends Splitting {
   preset: PresetName | "own";
 }
 
-const BLANK: Draft = {
+const BLANK: KnowledgeBaseDraft = {
   name: "",
   description: "",
   is_public: false,
@@ -46,7 +46,7 @@ function useCreate(forget: () => void) {
   const navigate = useNavigate();
   const said = useFailureText();
   return useMutation({
-    mutationFn: ({ preset: _, embedding_model, name, ...rest }: Draft) =>
+    mutationFn: ({ preset: _, embedding_model, name, ...rest }: KnowledgeBaseDraft) =>
       call(
         api.POST("/api/v1/knowledge-bases", {
           body: { ...rest, name: name.trim(), embedding_model: embedding_model || null },
@@ -63,7 +63,7 @@ function useCreate(forget: () => void) {
 
 function CreateForm({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation(["knowledge", "common"]);
-  const { draft, change, forget } = useDraft<Draft>("knowledge-base", BLANK);
+  const { draft, change, forget } = useDraft<KnowledgeBaseDraft>("knowledge-base", BLANK);
   const create = useCreate(forget);
   const isReady = draft.name.trim() !== "" && !splittingProblem(draft);
   function submit(event: FormEvent) {

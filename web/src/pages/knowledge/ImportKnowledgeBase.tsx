@@ -5,11 +5,11 @@ import { useTranslation } from "react-i18next";
 import { call } from "@/api/client";
 import { authorizedFetch } from "@/api/session";
 import { Button } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
-import { TextField } from "@/components/Field";
-import { notify } from "@/components/toasts";
+import { notify } from "@/components/feedback/toasts";
+import { TextField } from "@/components/forms/Field";
+import { FormError } from "@/components/forms/FormError";
+import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 import styles from "./Form.module.css";
-import { FormError } from "./FormError";
 import type { Transfer } from "./queries";
 
 export function ImportKnowledgeBase({ open, onClose }: { open: boolean; onClose: () => void }) {

@@ -4,11 +4,12 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { BookOpen, FileArchive, Plus, SearchX } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
-import { Badge } from "@/components/Badge";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { EmptyState } from "@/components/Notice";
-import { Page, Skeleton } from "@/components/Page";
+import { Badge } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { EmptyState } from "@/components/feedback/Notice";
+import { SearchField } from "@/components/forms/SearchField";
+import { Page, Skeleton } from "@/components/layout/Page";
 import { formatRelative } from "@/i18n/format";
 import { CreateKnowledgeBase } from "./CreateKnowledgeBase";
 import { ImportKnowledgeBase } from "./ImportKnowledgeBase";
@@ -22,11 +23,10 @@ const route = getRouteApi("/shell/knowledge-bases");
 export function KnowledgeBaseList() {
   const { t } = useTranslation(["knowledge", "common"]);
   const search = route.useSearch();
-  const navigate = useNavigate({ from: "/knowledge-bases" });
+  const navigate = useNavigate();
   const mayWrite = useMay()("kb:write");
   const found = useQuery(knowledgeBasesQuery);
-  const set = (part: Partial<ListSearch>) =>
-    void navigate({ search: (before: ListSearch) => ({ ...before, ...part }), replace: true });
+  const set = (part: Partial<ListSearch>) => void navigate({ to: ".", search: { ...search, ...part }, replace: true });
   return (
     <Page
       title={t("common:nav.knowledge")}
@@ -121,14 +121,7 @@ function Filters({ search, set }: { search: ListSearch; set: (part: Partial<List
   const { t } = useTranslation("knowledge");
   return (
     <search className={styles.filters}>
-      <input
-        type="search"
-        className={styles.input}
-        aria-label={t("list.filter")}
-        placeholder={t("list.filter")}
-        value={search.q ?? ""}
-        onChange={(event) => set({ q: event.target.value || undefined })}
-      />
+      <SearchField label={t("list.filter")} value={search.q ?? ""} onSearch={(q) => set({ q: q || undefined })} />
       <select
         className={styles.input}
         aria-label={t("list.scope")}
@@ -158,6 +151,7 @@ function BaseCard({ base }: { base: KnowledgeBase }) {
       <p className={styles.description}>{base.description || t("list.no_description")}</p>
       <p className={styles.facts}>
         <span>{t("list.documents", { count: base.document_count })}</span>
+        {base.access !== "owner" && base.owner_name && <span>{t("list.owner", { name: base.owner_name })}</span>}
         <span>{base.embedding_model}</span>
         <span>{t("list.changed", { when: formatRelative(base.updated_at) })}</span>
       </p>

@@ -3,10 +3,10 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
-import { ProgressBar } from "@/components/Badge";
 import { Button } from "@/components/Button";
-import { Notice } from "@/components/Notice";
-import { useErrorToast } from "@/components/toasts";
+import { ProgressBar } from "@/components/feedback/Badge";
+import { Notice } from "@/components/feedback/Notice";
+import { useErrorToast } from "@/components/feedback/toasts";
 import { isMoving, type Transfer, transfersQuery } from "./queries";
 import { useFailureText } from "./useFailureText";
 

@@ -2,11 +2,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
-import { notify, useErrorToast } from "@/components/toasts";
+import { notify, useErrorToast } from "@/components/feedback/toasts";
 import type { Status } from "./searchParams";
 
 export type ActionName = Schemas["ActionName"];
-export type Change = Partial<Schemas["CreateBody"]>;
+export type KnowledgeBaseChange = Partial<Schemas["CreateBody"]>;
 
 export interface BulkAction {
   action: ActionName;
@@ -60,7 +60,7 @@ export function useBulkAction(kbId: string) {
 export function useChangeBase(kbId: string) {
   const refresh = useRefresh(kbId);
   return useMutation({
-    mutationFn: (body: Change) =>
+    mutationFn: (body: KnowledgeBaseChange) =>
       call(api.PUT("/api/v1/knowledge-bases/{kb_id}", { params: { path: { kb_id: kbId } }, body })),
     onSuccess: refresh,
   });

@@ -5,7 +5,7 @@ import type { DocumentSearch } from "./searchParams";
 
 export type KnowledgeBase = Schemas["KnowledgeBaseAnswer"];
 export type DocumentRow = Schemas["DocumentAnswer"];
-export type Progress = Schemas["ProgressAnswer"];
+export type IngestionProgress = Schemas["ProgressAnswer"];
 export type Transfer = Schemas["TransferAnswer"];
 export type Reindex = Schemas["ReindexAnswer"];
 
@@ -38,14 +38,17 @@ export function documentListKey(kbId: string) {
   return ["documents", kbId, "list"] as const;
 }
 
-export function documentsQuery(kbId: string, { page = 1, status, sort = "updated_at", order }: DocumentSearch) {
+export function documentsQuery(kbId: string, { q, page = 1, status, sort = "updated_at", order }: DocumentSearch) {
   const sort_order = order ?? (sort === "name" || sort === "status" ? "asc" : "desc");
   return queryOptions({
-    queryKey: [...documentListKey(kbId), { page, status, sort, sort_order }],
+    queryKey: [...documentListKey(kbId), { q, page, status, sort, sort_order }],
     queryFn: ({ signal }) =>
       call(
         api.GET("/api/v1/knowledge-bases/{kb_id}/documents", {
-          params: { path: { kb_id: kbId }, query: { page, page_size: PAGE_SIZE, status, sort_by: sort, sort_order } },
+          params: {
+            path: { kb_id: kbId },
+            query: { page, page_size: PAGE_SIZE, status, name_contains: q, sort_by: sort, sort_order },
+          },
           signal,
         }),
       ),
@@ -73,14 +76,6 @@ export function reindexQuery(kbId: string) {
 export function isUnderWay(reindex: Reindex | undefined): boolean {
   return reindex !== undefined && reindex.state !== "none";
 }
-
-export const embeddingModelsQuery = queryOptions({
-  queryKey: ["models", "embedding"],
-  queryFn: ({ signal }) =>
-    call(api.GET("/api/v1/models", { params: { query: { type: "embedding", page_size: MOST } }, signal })),
-  select: ({ items }) => items.filter(({ enabled }) => enabled),
-  staleTime: 60_000,
-});
 
 export const transfersQuery = queryOptions({
   queryKey: ["transfers"],

@@ -8,6 +8,9 @@ export type Scope = (typeof SCOPES)[number];
 export type Status = (typeof STATUSES)[number];
 export type Sort = (typeof SORTS)[number];
 
+/** As many as the server takes in a name. */
+export const MOST_LETTERS = 255;
+
 export interface ListSearch {
   q?: string;
   scope?: Scope;
@@ -16,6 +19,8 @@ export interface ListSearch {
 }
 
 export interface DocumentSearch {
+  /** A part of the name. */
+  q?: string;
   page?: number;
   status?: Status;
   sort?: Sort;
@@ -26,9 +31,13 @@ function oneOf<T extends string>(choices: readonly T[], value: unknown): T | und
   return choices.find((choice) => choice === value);
 }
 
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value ? value.slice(0, MOST_LETTERS) : undefined;
+}
+
 export function listSearch(raw: Record<string, unknown>): ListSearch {
   return {
-    q: typeof raw.q === "string" && raw.q ? raw.q : undefined,
+    q: textOf(raw.q),
     scope: oneOf(SCOPES, raw.scope),
     dialog: oneOf(["create", "import"], raw.dialog),
   };
@@ -37,6 +46,7 @@ export function listSearch(raw: Record<string, unknown>): ListSearch {
 export function documentSearch(raw: Record<string, unknown>): DocumentSearch {
   const page = Math.floor(Number(raw.page));
   return {
+    q: textOf(raw.q),
     page: page > 1 ? page : undefined,
     status: oneOf(STATUSES, raw.status),
     sort: oneOf(SORTS, raw.sort),

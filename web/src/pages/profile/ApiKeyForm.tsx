@@ -5,12 +5,12 @@ import { useTranslation } from "react-i18next";
 import type { Permission } from "@/api/account";
 import { api, call } from "@/api/client";
 import { Button } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { CheckboxField, SwitchField, TextField } from "@/components/Field";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { CopyField } from "@/components/forms/CopyField";
+import { CheckboxField, SwitchField, TextField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 import { usePermissionName } from "@/pages/admin/permissionNames";
-import { CopyField } from "@/pages/connections/CopyField";
-import styles from "@/pages/connections/Form.module.css";
 
 export function ApiKeyForm({ permissions, onClose }: { permissions: string[]; onClose: () => void }) {
   const { t } = useTranslation(["profile", "common"]);

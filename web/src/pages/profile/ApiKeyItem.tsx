@@ -2,11 +2,12 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
-import { Badge } from "@/components/Badge";
 import { Button } from "@/components/Button";
-import { ConfirmDialog } from "@/components/Dialog";
+import { Badge } from "@/components/feedback/Badge";
+import { Item } from "@/components/layout/ItemList";
+import { ConfirmDialog } from "@/components/overlays/Dialog";
 import { formatDateTime, formatRelative } from "@/i18n/format";
-import { Item } from "@/pages/connections/ItemList";
+import { usePermissionName } from "@/pages/admin/permissionNames";
 
 export function ApiKeyItem({
   apiKey,
@@ -16,6 +17,7 @@ export function ApiKeyItem({
   onRevoke: () => Promise<unknown>;
 }) {
   const { t } = useTranslation("profile");
+  const permissionName = usePermissionName();
   const [asks, setAsks] = useState(false);
   const hasEnded = apiKey.expires_at !== null && Date.parse(apiKey.expires_at) < Date.now();
   return (
@@ -24,7 +26,7 @@ export function ApiKeyItem({
       badges={hasEnded && <Badge tone="danger">{t("key.ended")}</Badge>}
       facts={[
         [t("key.prefix"), <code key="prefix">{`${apiKey.key_prefix}…`}</code>],
-        [t("key.scopes"), apiKey.scopes ? apiKey.scopes.join(", ") : t("key.all")],
+        [t("key.scopes"), apiKey.scopes ? apiKey.scopes.map(permissionName).join(", ") : t("key.all")],
         [t("key.ends"), apiKey.expires_at ? formatDateTime(apiKey.expires_at) : t("key.never_ends")],
         [t("key.used"), apiKey.last_used_at ? formatRelative(apiKey.last_used_at) : t("key.never_used")],
         [t("key.made"), formatRelative(apiKey.created_at)],

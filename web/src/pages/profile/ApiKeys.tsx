@@ -5,10 +5,10 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, callEmpty } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Section, Skeleton } from "@/components/Page";
-import styles from "@/pages/connections/Form.module.css";
-import { ItemList } from "@/pages/connections/ItemList";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import styles from "@/components/forms/Form.module.css";
+import { ItemList } from "@/components/layout/ItemList";
+import { Section, Skeleton } from "@/components/layout/Page";
 import { ApiKeyForm } from "./ApiKeyForm";
 import { ApiKeyItem } from "./ApiKeyItem";
 

@@ -2,11 +2,11 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField } from "@/components/Field";
-import { Card, Section } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { SelectField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { Card, Section } from "@/components/layout/Page";
 import { changeLanguage, currentLanguage, LANGUAGES, type Language } from "@/i18n";
-import styles from "@/pages/connections/Form.module.css";
 import { applyTheme, currentTheme, THEMES, type Theme } from "@/theme";
 import { useChangeAccount } from "./useChangeAccount";
 

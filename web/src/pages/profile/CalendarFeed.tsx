@@ -6,13 +6,13 @@ import { useMay } from "@/api/account";
 import { api, call, callEmpty } from "@/api/client";
 import { ApiError } from "@/api/errors";
 import { Button } from "@/components/Button";
-import { ConfirmDialog } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Card, Section, Skeleton } from "@/components/Page";
-import { useErrorToast } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { useErrorToast } from "@/components/feedback/toasts";
+import { CopyField } from "@/components/forms/CopyField";
+import styles from "@/components/forms/Form.module.css";
+import { Card, Section, Skeleton } from "@/components/layout/Page";
+import { ConfirmDialog } from "@/components/overlays/Dialog";
 import { formatDateTime } from "@/i18n/format";
-import { CopyField } from "@/pages/connections/CopyField";
-import styles from "@/pages/connections/Form.module.css";
 
 const NO_FEED = 40461;
 

@@ -3,10 +3,10 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextField } from "@/components/Field";
-import { Card, Section } from "@/components/Page";
-import styles from "@/pages/connections/Form.module.css";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { TextField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { Card, Section } from "@/components/layout/Page";
 import { useChangeAccount } from "./useChangeAccount";
 
 export function Identity({ account }: { account: Schemas["AccountAnswer"] }) {

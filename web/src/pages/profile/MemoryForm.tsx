@@ -3,12 +3,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextAreaField } from "@/components/Field";
-import { notify } from "@/components/toasts";
-import styles from "@/pages/connections/Form.module.css";
-import { useDraft } from "@/pages/connections/useDraft";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { notify } from "@/components/feedback/toasts";
+import { TextAreaField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { useDraft } from "@/components/forms/useDraft";
+import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 
 export function MemoryForm({ memory, onClose }: { memory: Schemas["MemoryAnswer"] | null; onClose: () => void }) {
   const { t } = useTranslation(["profile", "common"]);

@@ -4,11 +4,12 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, callEmpty } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextField } from "@/components/Field";
-import { Card, Section } from "@/components/Page";
-import { notify } from "@/components/toasts";
-import styles from "@/pages/connections/Form.module.css";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { notify } from "@/components/feedback/toasts";
+import { TextField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { NewPasswordField } from "@/components/forms/NewPasswordField";
+import { Card, Section } from "@/components/layout/Page";
 
 export function PasswordForm() {
   const { t } = useTranslation(["profile", "common"]);
@@ -43,16 +44,7 @@ export function PasswordForm() {
               onChange={(event) => setOld(event.target.value)}
               required
             />
-            <TextField
-              label={t("password.new")}
-              hint={t("common:sign_in.password_rule")}
-              type="password"
-              autoComplete="new-password"
-              minLength={8}
-              value={next}
-              onChange={(event) => setNext(event.target.value)}
-              required
-            />
+            <NewPasswordField label={t("password.new")} value={next} onChange={setNext} />
           </div>
           <p className={styles.hint}>{t("password.hint")}</p>
           <div>

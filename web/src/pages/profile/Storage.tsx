@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
-import { ProgressBar } from "@/components/Badge";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Card, Section, Skeleton } from "@/components/Page";
+import { ProgressBar } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import styles from "@/components/forms/Form.module.css";
+import { Facts } from "@/components/layout/ItemList";
+import { Card, Section, Skeleton } from "@/components/layout/Page";
 import { formatBytes, formatNumber } from "@/i18n/format";
-import styles from "@/pages/connections/Form.module.css";
-import { Facts } from "@/pages/connections/ItemList";
 
 export function Storage() {
   const { t } = useTranslation("profile");

@@ -4,10 +4,11 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, callEmpty } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ConfirmDialog } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Section, Skeleton, Table } from "@/components/Page";
-import styles from "@/pages/connections/Form.module.css";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import styles from "@/components/forms/Form.module.css";
+import { Section, Skeleton, Table } from "@/components/layout/Page";
+import { ConfirmDialog } from "@/components/overlays/Dialog";
+import { toolName } from "@/pages/chat/message/toolNames";
 import { PolicySelect } from "@/pages/connections/PolicySelect";
 import { policiesQuery } from "@/pages/connections/toolPolicies";
 
@@ -42,7 +43,7 @@ export function ToolPolicies() {
           {data.items.map((policy) => (
             <tr key={policy.tool}>
               <td>
-                <code>{policy.tool}</code>
+                <ToolName tool={policy.tool} />
               </td>
               <td>
                 <PolicySelect policy={policy} />
@@ -60,5 +61,17 @@ export function ToolPolicies() {
         onConfirm={() => reset.mutateAsync()}
       />
     </Section>
+  );
+}
+
+/** What a tool does, and the name by which models call it. */
+function ToolName({ tool }: { tool: string }) {
+  const { t } = useTranslation("chat");
+  const known = toolName(tool);
+  return (
+    <>
+      <p>{"key" in known ? t(known.key) : known.name}</p>
+      <code className={styles.hint}>{tool}</code>
+    </>
   );
 }

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { accountQuery } from "@/api/account";
 import { api, call, type Schemas } from "@/api/client";
-import { notify } from "@/components/toasts";
+import { notify } from "@/components/feedback/toasts";
 
 export function useChangeAccount() {
   const { t } = useTranslation("common");

@@ -3,7 +3,7 @@ import { History, Search } from "lucide-react";
 import { type FormEvent, useEffect, useId, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button, IconButton } from "@/components/Button";
-import { Menu } from "@/components/Menu";
+import { Menu } from "@/components/overlays/Menu";
 import styles from "./QueryForm.module.css";
 import { recentQueries, rememberQuery } from "./recentQueries";
 

@@ -4,11 +4,11 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { FlaskConical, RotateCw } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
-import { Badge, type Tone } from "@/components/Badge";
 import { Button, LinkButton } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Notice } from "@/components/Notice";
-import { Page, Section, Skeleton, Table } from "@/components/Page";
+import { Badge, type Tone } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { Page, Section, Skeleton, Table } from "@/components/layout/Page";
 import { formatDateTime } from "@/i18n/format";
 import { reasonText } from "./absence/reasonText";
 import styles from "./RetrievalPage.module.css";
@@ -18,9 +18,9 @@ import { SettingsList } from "./settings/SettingsList";
 
 type Retrieval = Schemas["RetrievalAnswer"];
 type Replay = Schemas["ReplayAnswer"];
-type Change = Replay["changes"][number];
+type ReplayChange = Replay["changes"][number];
 
-const TONES: Record<Change["status"], Tone> = { same: "success", moved: "info", gone: "danger", new: "warning" };
+const TONES: Record<ReplayChange["status"], Tone> = { same: "success", moved: "info", gone: "danger", new: "warning" };
 const route = getRouteApi("/shell/retrievals/$retrievalId");
 
 export function RetrievalPage() {

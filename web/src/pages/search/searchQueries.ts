@@ -7,7 +7,7 @@ export type SearchAnswer = Schemas["SearchAnswer"];
 export type Passage = Schemas["PassageAnswer"];
 export type Reason = Schemas["ReasonAnswer"];
 export type WhyAnswer = Schemas["WhyAnswer"];
-export type Chunk = Schemas["ChunkAnswer"];
+export type ExpectedChunk = Schemas["ChunkAnswer"];
 
 export interface SearchRequest {
   q: string | undefined;

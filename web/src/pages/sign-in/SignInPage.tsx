@@ -5,12 +5,14 @@ import { KeyRound, Languages } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
+import { useConnection } from "@/api/connection";
+import { ApiError } from "@/api/errors";
 import { signIn } from "@/api/session";
 import { Button, IconButton } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextField } from "@/components/Field";
-import { Menu } from "@/components/Menu";
-import { useTitle } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { TextField } from "@/components/forms/Field";
+import { useTitle } from "@/components/layout/Page";
+import { Menu } from "@/components/overlays/Menu";
 import { useAppearanceEntries } from "@/shell/AccountMenu";
 import styles from "./SignInPage.module.css";
 
@@ -75,6 +77,11 @@ function SingleSignOn() {
 function useSubmit(send: (fields: Record<string, string>) => Promise<void>) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const connection = useConnection();
+  useEffect(() => {
+    // What kept the form from being sent has passed.
+    if (connection === "fine") setError((last: unknown) => (last instanceof ApiError && last.code === 0 ? null : last));
+  }, [connection]);
   async function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     setBusy(true);

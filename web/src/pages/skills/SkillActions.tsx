@@ -1,15 +1,15 @@
 /** What can be done with a skill wherever its pages are open: export it, copy it, delete it. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Copy, Download, EllipsisVertical, Trash2 } from "lucide-react";
+import { Copy, Download, Ellipsis, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { api, call, callEmpty, save } from "@/api/client";
 import { Button, IconButton } from "@/components/Button";
-import { ConfirmDialog } from "@/components/Dialog";
-import { Menu, type MenuEntry } from "@/components/Menu";
-import { notify, useErrorToast } from "@/components/toasts";
+import { notify, useErrorToast } from "@/components/feedback/toasts";
+import { ConfirmDialog } from "@/components/overlays/Dialog";
+import { Menu, type MenuEntry } from "@/components/overlays/Menu";
 import { writeDraft } from "./editor/drafts";
 import { EXPORT_FORMS, exportAddress } from "./exports";
 import type { SkillDetail } from "./skillQueries";
@@ -38,7 +38,7 @@ export function SkillActions({ skill }: { skill: SkillDetail }) {
     await callEmpty(api.DELETE("/api/v1/skills/{skill_id}", { params: { path: { skill_id: skill.id } } }));
     writeDraft(skill.id, null);
     notify(t("delete.done", { name: skill.name }));
-    await navigate({ to: "/skills" });
+    await navigate({ to: "/skills", ignoreBlocker: true });
     queries.removeQueries({ queryKey: ["skill", skill.id] });
     await queries.invalidateQueries({ queryKey: ["skills"] });
   }
@@ -60,7 +60,7 @@ export function SkillActions({ skill }: { skill: SkillDetail }) {
         }))}
       />
       {more.length > 0 && (
-        <Menu trigger={<IconButton icon={EllipsisVertical} label={t("common:action.more")} />} entries={more} />
+        <Menu trigger={<IconButton icon={Ellipsis} label={t("common:action.more")} />} entries={more} />
       )}
       <ConfirmDialog
         open={deleting}

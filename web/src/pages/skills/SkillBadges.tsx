@@ -1,6 +1,6 @@
 /** The state of a skill in short words. */
 import { useTranslation } from "react-i18next";
-import { Badge } from "@/components/Badge";
+import { Badge } from "@/components/feedback/Badge";
 import styles from "./library/SkillList.module.css";
 import type { Skill } from "./skillQueries";
 

@@ -1,17 +1,20 @@
 /** The files beside a skill's text: scripts, references, assets. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Download, FileText, Trash2, Upload } from "lucide-react";
+import { Download, FilePlus2, FileText, Pencil, Trash2, Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { Button, IconButton } from "@/components/Button";
-import { ConfirmDialog, Dialog, DialogActions } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField } from "@/components/Field";
-import { EmptyState } from "@/components/Notice";
-import { Section, Table } from "@/components/Page";
-import { notify, useErrorToast } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { EmptyState } from "@/components/feedback/Notice";
+import { notify, useErrorToast } from "@/components/feedback/toasts";
+import { SelectField } from "@/components/forms/Field";
+import { ActionsHead } from "@/components/layout/ActionsHead";
+import { Section, Table } from "@/components/layout/Page";
+import { ConfirmDialog, Dialog, DialogActions } from "@/components/overlays/Dialog";
+import { plainText } from "@/components/plainText";
 import { formatBytes } from "@/i18n/format";
+import { SkillFileDialog } from "./SkillFileDialog";
 import styles from "./SkillFiles.module.css";
 import { changeFile, saveSkillFile } from "./skillFileRequests";
 import { keepChanged, type SkillDetail, skillQuery, useSkillId } from "./skillQueries";
@@ -23,14 +26,20 @@ export function SkillFiles() {
   const may = useMay();
   const { data } = useQuery(skillQuery(useSkillId()));
   const [chosen, setChosen] = useState<File[]>([]);
+  const [isNew, setIsNew] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const skill = data?.skill;
   if (!skill) return null;
   const mayWrite = skill.can_write && may("skill:write");
   const add = mayWrite && (
-    <Button icon={Upload} onClick={() => input.current?.click()}>
-      {t("files.add")}
-    </Button>
+    <div className={styles.tools}>
+      <Button icon={FilePlus2} onClick={() => setIsNew(true)}>
+        {t("files.new")}
+      </Button>
+      <Button icon={Upload} onClick={() => input.current?.click()}>
+        {t("files.add")}
+      </Button>
+    </div>
   );
   return (
     <Section title={t("files.title")} actions={skill.files.length > 0 && add}>
@@ -51,6 +60,7 @@ export function SkillFiles() {
           {t("files.none_hint")}
         </EmptyState>
       )}
+      {isNew && <SkillFileDialog skill={skill} path={null} onClose={() => setIsNew(false)} />}
       {chosen.length > 0 && <UploadDialog skill={skill} files={chosen} onClose={() => setChosen([])} />}
     </Section>
   );
@@ -59,11 +69,11 @@ export function SkillFiles() {
 function FileTable({ skill, mayWrite }: { skill: SkillDetail; mayWrite: boolean }) {
   const { t } = useTranslation(["skills", "common"]);
   const queries = useQueryClient();
-  const showError = useErrorToast();
   const [deleting, setDeleting] = useState<string | null>(null);
+  const [editing, setEditing] = useState<string | null>(null);
   async function remove() {
     await keepChanged(queries, await changeFile(skill, deleting ?? "", null));
-    notify(t("files.deleted", { path: deleting }));
+    notify(t("files.deleted", { path: plainText(deleting ?? "") }));
   }
   return (
     <>
@@ -73,46 +83,62 @@ function FileTable({ skill, mayWrite }: { skill: SkillDetail; mayWrite: boolean 
           <>
             <th>{t("files.path")}</th>
             <th>{t("files.size")}</th>
-            <th>
-              <span className="visually-hidden">{t("versions.actions")}</span>
-            </th>
+            <ActionsHead />
           </>
         }
       >
         {skill.files.map(({ path, size }) => (
-          <tr key={path}>
-            <td className={styles.path}>
-              <code>{path}</code>
-            </td>
-            <td>{formatBytes(size)}</td>
-            <td className={styles.actions}>
-              <IconButton
-                size="s"
-                icon={Download}
-                label={t("files.download", { path })}
-                onClick={() => void saveSkillFile(skill.id, path).catch(showError)}
-              />
-              {mayWrite && (
-                <IconButton
-                  size="s"
-                  icon={Trash2}
-                  label={t("files.delete", { path })}
-                  onClick={() => setDeleting(path)}
-                />
-              )}
-            </td>
-          </tr>
+          <FileRow
+            key={path}
+            {...{ skill, path, size, mayWrite }}
+            onEdit={() => setEditing(path)}
+            onDelete={() => setDeleting(path)}
+          />
         ))}
       </Table>
+      {editing !== null && <SkillFileDialog skill={skill} path={editing} onClose={() => setEditing(null)} />}
       <ConfirmDialog
         open={deleting !== null}
         onClose={() => setDeleting(null)}
-        title={t("files.delete", { path: deleting })}
+        title={t("files.delete", { path: plainText(deleting ?? "") })}
         description={t("files.delete_what")}
         action={t("common:action.delete")}
         onConfirm={remove}
       />
     </>
+  );
+}
+
+interface FileRowProps {
+  skill: SkillDetail;
+  path: string;
+  size: number;
+  mayWrite: boolean;
+  onEdit: () => void;
+  onDelete: () => void;
+}
+
+function FileRow({ skill, path, size, mayWrite, onEdit, onDelete }: FileRowProps) {
+  const { t } = useTranslation(["skills", "common"]);
+  const showError = useErrorToast();
+  const name = plainText(path);
+  return (
+    <tr>
+      <td className={styles.path}>
+        <code>{name}</code>
+      </td>
+      <td className={styles.size}>{formatBytes(size)}</td>
+      <td className={styles.actions}>
+        {mayWrite && <IconButton size="s" icon={Pencil} label={t("files.edit", { path: name })} onClick={onEdit} />}
+        <IconButton
+          size="s"
+          icon={Download}
+          label={t("files.download", { path: name })}
+          onClick={() => void saveSkillFile(skill.id, path).catch(showError)}
+        />
+        {mayWrite && <IconButton size="s" icon={Trash2} label={t("files.delete", { path: name })} onClick={onDelete} />}
+      </td>
+    </tr>
   );
 }
 

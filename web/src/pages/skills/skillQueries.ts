@@ -87,6 +87,11 @@ export function useSkillId(): string {
   return useParams({ strict: false }).skillId ?? "";
 }
 
+/** The scope of mutations in which changes of a skill wait for each other. */
+export function changeOfSkill(skillId: string): { id: string } {
+  return { id: `skill ${skillId}` };
+}
+
 interface TaggedAnswer<T> {
   data?: { data: T } | undefined;
   error?: unknown;

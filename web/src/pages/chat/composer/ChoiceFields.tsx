@@ -1,6 +1,6 @@
 /** The fields for what is chosen once for a conversation. */
 import { useTranslation } from "react-i18next";
-import { CheckboxField, SelectField } from "@/components/Field";
+import { CheckboxField, SelectField } from "@/components/forms/Field";
 import { AGENT_TYPES, isAgentType } from "../message/toolNames";
 import styles from "./ChoiceFields.module.css";
 import { type Choices, type Option, useOptions } from "./choices";
@@ -12,7 +12,7 @@ export interface ChoiceFieldsProps {
 
 export function ChoiceFields({ choices, onChange }: ChoiceFieldsProps) {
   const { t } = useTranslation("chat");
-  const { models, knowledgeBases, skills, connections } = useOptions();
+  const { models, knowledgeBases, skills, connections } = useOptions(choices);
   const change = (part: Partial<Choices>) => onChange({ ...choices, ...part });
   const standard = models.find(({ is_default }) => is_default);
   return (
@@ -92,15 +92,18 @@ function Selection({ title, none, options, chosen, onChange }: SelectionProps) {
 /** The choices in a line of words. */
 export function useChoiceSummary(choices: Choices): string {
   const { t } = useTranslation("chat");
-  const { models, knowledgeBases, skills, connections } = useOptions();
+  const { models, knowledgeBases, skills, connections } = useOptions(choices);
   const named = (options: readonly Option[], chosen: readonly string[]) =>
     options.filter(({ id }) => chosen.includes(id)).map(({ name }) => name);
-  const bases = named(knowledgeBases, choices.knowledgeBases);
   return [
     t(`agent.${choices.agentType}.name`),
     ...named(models, [choices.modelId]),
-    bases.length > 0 ? bases.join(", ") : t("choice.all_bases_short"),
+    choices.knowledgeBases.length > 0
+      ? named(knowledgeBases, choices.knowledgeBases).join(", ")
+      : t("choice.all_bases_short"),
     ...named(skills, choices.skills),
     ...named(connections, choices.connections),
-  ].join(" · ");
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }

@@ -29,6 +29,8 @@ export function Composer({ text, onText, attached, onAttached, onSend, onStop, .
   const { blocked, busy, stopping } = state;
   const canSend = text.trim() !== "" && !onStop && !blocked && !busy;
   useEffect(() => {
+    // Who came by the arrows of a question goes on from there.
+    if (document.activeElement?.closest("[role=log]")) return;
     // On a phone the keyboard would cover what is there to read.
     if (window.matchMedia("(pointer: fine)").matches) field.current?.focus();
   }, []);

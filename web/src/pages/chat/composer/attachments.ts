@@ -14,6 +14,8 @@ export interface Attachment {
 }
 
 export interface ShownAttachment {
+  /** Of a document that the server keeps, with which it can go with another question. */
+  id?: string;
   name: string;
   kind: "image" | "document";
   url: string | null;
@@ -43,15 +45,30 @@ function base64Of(file: File): Promise<string> {
 }
 
 /** The content of a user message in AG-UI's parts; plain text where nothing is attached. */
-export function contentOf(text: string, attachments: readonly Attachment[]): string | ContentPart[] {
-  if (attachments.length === 0) return text;
+export function contentOf(
+  text: string,
+  attachments: readonly Attachment[],
+  kept: readonly ContentPart[] = [],
+): string | ContentPart[] {
+  if (attachments.length === 0 && kept.length === 0) return text;
   const parts = attachments.map(({ kind, name, mimeType, data }): ContentPart => {
     const source = { type: "data" as const, value: data, mimeType };
     return kind === "image"
       ? { type: "image", source, metadata: { filename: name } }
       : { type: "document", source, metadata: { filename: name } };
   });
-  return [{ type: "text", text }, ...parts];
+  return [{ type: "text", text }, ...kept, ...parts];
+}
+
+/** What came with a question, as parts of another one: as it was sent from here, else as the server keeps it. */
+export function partsOf(content: unknown, shown: readonly ShownAttachment[] = []): readonly ContentPart[] {
+  if (Array.isArray(content)) return content.filter((part: ContentPart) => part.type !== "text");
+  return shown.flatMap(({ id, name, kind, url }): ContentPart[] => {
+    if (kind === "image")
+      return url?.startsWith("/api/") ? [{ type: "image", source: { type: "url", value: url } }] : [];
+    const source = { type: "file" as const, value: id ?? "", provider: "agentex" };
+    return id ? [{ type: "document", source, metadata: { filename: name } }] : [];
+  });
 }
 
 /** The words of a message's content. */

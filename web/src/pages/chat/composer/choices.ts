@@ -1,8 +1,9 @@
 /** What is chosen once for a conversation: the agent, its model, and what it may use. */
-import { queryOptions, useQuery } from "@tanstack/react-query";
+import { queryOptions, useQueries, useQuery } from "@tanstack/react-query";
 import { useMay } from "@/api/account";
 import { api, call } from "@/api/client";
 import { isLanguageModel } from "@/api/models";
+import { knowledgeBaseQuery } from "@/pages/knowledge/queries";
 import { listOf, objectOf } from "../message/citations";
 import { type AgentType, isAgentType } from "../message/toolNames";
 
@@ -37,7 +38,8 @@ export const modelsQuery = queryOptions({
   queryFn: () => call(api.GET("/api/v1/models", { params: { query: { type: "chat" } } })),
 });
 
-export function useOptions() {
+/** What there is to choose from; among the knowledge bases are all that are chosen. */
+export function useOptions({ knowledgeBases: chosen }: Choices) {
   const may = useMay();
   const models = useQuery({ ...modelsQuery, enabled: may("models:view") });
   const knowledgeBases = useQuery({
@@ -45,6 +47,7 @@ export function useOptions() {
     queryFn: () => call(api.GET("/api/v1/knowledge-bases", { params: { query: PAGE } })),
     enabled: may("kb:view"),
   });
+  const others = useKnowledgeBases(chosen, knowledgeBases.data?.items);
   const skills = useQuery({
     queryKey: ["skills", "choices"],
     queryFn: () => call(api.GET("/api/v1/skills", { params: { query: { ...PAGE, include_public: true } } })),
@@ -57,10 +60,22 @@ export function useOptions() {
   });
   return {
     models: models.data?.items.filter(({ enabled }) => enabled) ?? [],
-    knowledgeBases: knowledgeBases.data?.items.filter(({ enabled }) => enabled) ?? [],
+    knowledgeBases: [
+      ...(knowledgeBases.data?.items.filter(({ id, enabled }) => enabled || chosen.includes(id)) ?? []),
+      ...others,
+    ],
     skills: skills.data?.items.filter(({ enabled, valid }) => enabled && valid) ?? [],
     connections: connections.data?.items.filter(({ enabled }) => enabled) ?? [],
   };
+}
+
+/** The knowledge bases that are chosen and don't stand in a list, which has the first ones only. */
+function useKnowledgeBases(chosen: readonly string[], listed: readonly Option[] | undefined): readonly Option[] {
+  const missing = listed ? chosen.filter((id) => !listed.some((option) => option.id === id)) : [];
+  return useQueries({
+    queries: missing.map(knowledgeBaseQuery),
+    combine: (results) => results.flatMap(({ data }) => data ?? []),
+  });
 }
 
 /** Whether answers are quoted instead of written; false until that is known. */

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { authorizedFetch } from "@/api/session";
-import { notify } from "@/components/toasts";
+import { notify } from "@/components/feedback/toasts";
 import { formatBytes } from "@/i18n/format";
 import { listOf, objectOf } from "../message/citations";
 import { type Attachment, readAttachment } from "./attachments";

@@ -21,8 +21,13 @@ async function readAttachments(threadId: string): Promise<Record<string, readonl
     const { attachments, documents } = metadata;
     hasImages ||= listOf(attachments).length > 0;
     const files = listOf(documents).map((entry) => {
-      const { name, filename } = objectOf(entry);
-      return { name: String(name ?? filename ?? ""), kind: "document" as const, url: null };
+      const { id: documentId, name, filename } = objectOf(entry);
+      return {
+        id: String(documentId ?? ""),
+        name: String(name ?? filename ?? ""),
+        kind: "document" as const,
+        url: null,
+      };
     });
     if (files.length > 0) shown[id] = files;
   }

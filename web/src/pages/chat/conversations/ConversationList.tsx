@@ -1,20 +1,20 @@
 /** One's own conversations: find, open, rename, archive, export, delete. */
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { Archive, Plus, Search } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { Button, IconButton, LinkButton } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Skeleton } from "@/components/layout/Page";
 import { formatRelative } from "@/i18n/format";
 import { MemoryDialog } from "../MemoryDialog";
 import type { ChatSearch } from "../routes";
 import styles from "./ConversationList.module.css";
 import { ConversationMenu } from "./ConversationMenu";
 import { useRunningThreads } from "./conversations";
-import { type ListedSession, sessionListQuery } from "./sessions";
+import { type ListedSession, type Session, sessionListQuery, sessionQuery } from "./sessions";
 
 export function ConversationList({ onOpen }: { onOpen?: () => void }) {
   const { t } = useTranslation("chat");
@@ -22,6 +22,7 @@ export function ConversationList({ onOpen }: { onOpen?: () => void }) {
   const { find = "", archived = false } = useSearch({ from: "/shell/conversations" });
   const running = useRunningThreads();
   const list = useInfiniteQuery(sessionListQuery(find, archived));
+  const current = useCurrentConversation();
   const queries = useQueryClient();
   // Titles and order change when a run begins and ends.
   // biome-ignore lint/correctness/useExhaustiveDependencies: this is what it waits for
@@ -38,7 +39,13 @@ export function ConversationList({ onOpen }: { onOpen?: () => void }) {
       {items.length > 0 && (
         <ul className={styles.items} aria-busy={list.isFetching}>
           {items.map((session) => (
-            <Item key={session.id} session={session} running={running.has(session.thread_id)} onOpen={onOpen} />
+            <Item
+              key={session.id}
+              session={session}
+              current={conversationId(session) === current}
+              running={running.has(session.thread_id)}
+              onOpen={onOpen}
+            />
           ))}
         </ul>
       )}
@@ -53,6 +60,18 @@ export function ConversationList({ onOpen }: { onOpen?: () => void }) {
       {may("memory:view") && <MemoryDialog />}
     </div>
   );
+}
+
+/** The same for all branches of a conversation. */
+function conversationId({ id, conversation_id: shared }: Session): string {
+  return shared ?? id;
+}
+
+/** The conversation that is open, in any of its branches; undefined where none is. */
+function useCurrentConversation(): string | undefined {
+  const { threadId = "" } = useParams({ strict: false });
+  const { data } = useQuery({ ...sessionQuery(threadId), enabled: threadId !== "" });
+  return data && conversationId(data);
 }
 
 function Filter({ find, archived }: { find: string; archived: boolean }) {
@@ -103,11 +122,13 @@ function Filter({ find, archived }: { find: string; archived: boolean }) {
 
 interface ItemProps {
   session: ListedSession;
+  /** Whether the conversation is open, in this branch or another one. */
+  current: boolean;
   running: boolean;
   onOpen: (() => void) | undefined;
 }
 
-function Item({ session, running, onOpen }: ItemProps) {
+function Item({ session, current, running, onOpen }: ItemProps) {
   const { t } = useTranslation("chat");
   const { thread_id: threadId, title, match, last_message_at: at } = session;
   return (
@@ -117,6 +138,7 @@ function Item({ session, running, onOpen }: ItemProps) {
         params={{ threadId }}
         search={({ find, archived }: ChatSearch) => ({ find, archived })}
         className={styles.link}
+        aria-current={current ? "page" : undefined}
         onClick={onOpen}
       >
         <span className={styles.title}>{title || t("list.untitled")}</span>

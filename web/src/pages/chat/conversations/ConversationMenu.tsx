@@ -1,16 +1,17 @@
 /** What can be done with a conversation. */
+import { useQueryClient } from "@tanstack/react-query";
 import { useMatchRoute, useNavigate } from "@tanstack/react-router";
 import { Archive, ArchiveRestore, Download, Ellipsis, Pencil, Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { Button, IconButton } from "@/components/Button";
-import { ConfirmDialog, Dialog, DialogActions } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextField } from "@/components/Field";
-import { Menu, type MenuEntry } from "@/components/Menu";
-import { notify, useErrorToast } from "@/components/toasts";
-import { exportSession, type Session, useChangeSession, useDeleteSession } from "./sessions";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { notify, useErrorToast } from "@/components/feedback/toasts";
+import { TextField } from "@/components/forms/Field";
+import { ConfirmDialog, Dialog, DialogActions } from "@/components/overlays/Dialog";
+import { Menu, type MenuEntry } from "@/components/overlays/Menu";
+import { exportSession, type Session, sessionQuery, useChangeSession, useDeleteSession } from "./sessions";
 
 export function ConversationMenu({ session }: { session: Session }) {
   const { t } = useTranslation(["chat", "common"]);
@@ -86,10 +87,10 @@ function DeleteDialog({ session, open, onClose }: { session: Session; open: bool
   const { t } = useTranslation(["chat", "common"]);
   const remove = useDeleteSession();
   const navigate = useNavigate();
-  const isOpen = useMatchRoute();
+  const isShown = useIsShown(session);
   const { id, thread_id: threadId, title } = session;
   async function confirm() {
-    const wasShown = isOpen({ to: "/chat/$threadId", params: { threadId } });
+    const wasShown = isShown();
     await remove.mutateAsync({ id, threadId });
     if (wasShown) await navigate({ to: "/chat" });
   }
@@ -103,4 +104,16 @@ function DeleteDialog({ session, open, onClose }: { session: Session; open: bool
       onConfirm={confirm}
     />
   );
+}
+
+/** Whether a conversation is shown, in whichever of its branches. */
+function useIsShown({ thread_id: threadId, conversation_id: conversationId }: Session): () => boolean {
+  const matches = useMatchRoute();
+  const queries = useQueryClient();
+  return () => {
+    const shown = matches({ to: "/chat/$threadId" });
+    if (!shown) return false;
+    const session = queries.getQueryData(sessionQuery(shown.threadId).queryKey);
+    return shown.threadId === threadId || (conversationId !== null && session?.conversation_id === conversationId);
+  };
 }

@@ -1,24 +1,25 @@
 /** One conversation with the agent: its messages, its run, and what it waits for. */
-import { type AgentSubscriber, HttpAgent, randomUUID } from "@ag-ui/client";
+import { type AgentStateMutation, type AgentSubscriber, randomUUID } from "@ag-ui/client";
 import {
   AGUIError,
   type BaseEvent,
+  type ContentPart,
   type Interrupt,
   type Message,
   type ResumeEntry,
-  type RunAgentInput,
 } from "@ag-ui/core";
 import { api, call } from "@/api/client";
 import { ApiError } from "@/api/errors";
-import { authorizedFetch } from "@/api/session";
 import { type Attachment, contentOf, type ShownAttachment } from "../composer/attachments";
-import { MessageCopies } from "../message/messageCopies";
+import { MessageList } from "./messageList";
+import { ThreadAgent } from "./threadAgent";
 
 const RUN_URL = "/api/v1/agent/run";
 const CONNECT_URL = "/api/v1/agent/connect";
 const PAUSES_MS = [500, 1000, 2000, 4000, 8000, 15_000, 30_000];
 /** A finished run comes whole at once; what is still coming after this is live. */
 const LIVE_AFTER_MS = 250;
+const MOST_WAIT_MS = 5000;
 
 export type Phase = "new" | "loading" | "idle" | "running" | "reconnecting";
 
@@ -36,6 +37,10 @@ export interface CallTime {
 export interface Question {
   text: string;
   attachments: readonly Attachment[];
+  /** The id of its message, where that has to be known before. */
+  id?: string;
+  /** Parts of an earlier question that go with it. */
+  parts?: readonly ContentPart[];
 }
 
 export interface ConversationView {
@@ -45,11 +50,13 @@ export interface ConversationView {
   interrupts: readonly Interrupt[];
   /** Of the run that was seen last. */
   steps: readonly Step[];
-  calls: Readonly<Record<string, CallTime>>;
   attachments: Readonly<Record<string, readonly ShownAttachment[]>>;
   stopping: boolean;
   stopped: boolean;
+  /** Why the run that was seen last failed. */
   failure: ApiError | null;
+  /** Why the server refused a request for this conversation. */
+  refusal: ApiError | null;
   /** A question that the server refused: it goes back to the composer. */
   refused: Question | null;
 }
@@ -60,23 +67,15 @@ const EMPTY: ConversationView = {
   state: {},
   interrupts: [],
   steps: [],
-  calls: {},
   attachments: {},
   stopping: false,
   stopped: false,
   failure: null,
+  refusal: null,
   refused: null,
 };
 
-/** The stock agent; what the server has of a conversation is not sent again. */
-class ThreadAgent extends HttpAgent {
-  readonly unsent = new Set<string>();
-
-  protected override requestInit(input: RunAgentInput): RequestInit {
-    const messages = input.messages.filter(({ id }) => this.unsent.has(id));
-    return super.requestInit({ ...input, messages, state: {} });
-  }
-}
+const HANDLED: AgentStateMutation = { stopPropagation: true };
 
 /** What a run begins with; kept until the server is known to have it. */
 interface Start {
@@ -87,11 +86,16 @@ interface Start {
 
 export class Conversation {
   private agent: ThreadAgent;
+  /** The agent whose stream is read. */
+  private reader: ThreadAgent | null = null;
+  private opening: Promise<void> | null = null;
   private current: ConversationView = EMPTY;
-  private readonly copies = new MessageCopies();
+  private readonly messages = new MessageList();
+  private readonly times = new Map<string, CallTime>();
   private readonly listeners = new Set<() => void>();
   private frame: number | null = null;
   private runId: string | null = null;
+  private hasBegun = false;
   private ended = true;
   private wake: (() => void) | null = null;
   private disposed = false;
@@ -102,6 +106,7 @@ export class Conversation {
     this.threadId = threadId;
     this.agent = this.makeAgent(RUN_URL);
     window.addEventListener("online", this.onOnline);
+    window.addEventListener("offline", this.onOffline);
   }
 
   readonly view = (): ConversationView => this.current;
@@ -110,6 +115,11 @@ export class Conversation {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   };
+
+  /** When each call began and ended; a call's messages change at the same moments. */
+  get callTimes(): ReadonlyMap<string, CallTime> {
+    return this.times;
+  }
 
   get isBusy(): boolean {
     return this.current.phase === "running" || this.current.phase === "reconnecting";
@@ -121,16 +131,44 @@ export class Conversation {
     // What was read a moment ago, or is known to be new, needs no second look.
     if (Date.now() - this.loadedAt < 5000) return;
     if (this.current.messages.length === 0) this.publish({ phase: "loading" });
-    await this.follow(null);
+    this.opening = this.follow(null);
+    await this.opening;
   }
 
+  /** Take over the beginning of another conversation, of which this one is a new branch. */
+  begin({ messages, attachments }: Pick<ConversationView, "messages" | "attachments">): void {
+    this.agent.setMessages(structuredClone([...messages]));
+    this.loadedAt = Date.now();
+    this.publish({ attachments });
+  }
+
+  /** Until a message is shown, or it is known that it will not be. */
+  shows(messageId: string): Promise<void> {
+    const isShown = () => this.current.phase === "idle" || this.current.messages.some(({ id }) => id === messageId);
+    return this.until(isShown, MOST_WAIT_MS);
+  }
+
+  /** Until the server has begun the run that was asked for, or can't be reached; gives the reason if it refused. */
+  async begun(): Promise<ApiError | null> {
+    await this.until(() => this.hasBegun || this.current.phase !== "running");
+    return this.current.refusal;
+  }
+
+  /** Ask; what is asked before the conversation is read waits for that. */
   async ask(asked: Question): Promise<void> {
-    const message: Message = { id: randomUUID(), role: "user", content: contentOf(asked.text, asked.attachments) };
+    if (this.current.phase === "loading") await this.opening;
+    if (this.disposed) return;
+    if (this.isBusy || this.current.interrupts.length > 0) {
+      this.publish({ refused: asked });
+      return;
+    }
+    const content = contentOf(asked.text, asked.attachments, asked.parts);
+    const message: Message = { id: asked.id ?? randomUUID(), role: "user", content };
     const shown = asked.attachments.map(({ name, kind, preview }) => ({ name, kind, url: preview }));
     if (shown.length > 0) {
       this.publish({ attachments: { ...this.current.attachments, [message.id]: shown } });
     }
-    this.agent.addMessage(message);
+    this.agent.addQuestion(message);
     await this.run({ runId: randomUUID(), question: { message, asked } });
   }
 
@@ -165,6 +203,7 @@ export class Conversation {
   dispose(): void {
     this.disposed = true;
     window.removeEventListener("online", this.onOnline);
+    window.removeEventListener("offline", this.onOffline);
     this.agent.abortRun();
     this.wake?.();
     this.listeners.clear();
@@ -172,8 +211,11 @@ export class Conversation {
 
   private readonly onOnline = (): void => this.wake?.();
 
+  /** The stream would hang instead of failing; whether the server can still be reached is seen by connecting. */
+  private readonly onOffline = (): void => this.reader?.loseConnection();
+
   private makeAgent(url: string): ThreadAgent {
-    return new ThreadAgent({ url, threadId: this.threadId, fetch: (to, init) => authorizedFetch(to, init) });
+    return new ThreadAgent(url, this.threadId);
   }
 
   private async run(start: Start): Promise<void> {
@@ -181,7 +223,9 @@ export class Conversation {
     agent.unsent.clear();
     if (start.question) agent.unsent.add(start.question.message.id);
     this.runId = start.runId;
-    this.publish({ phase: "running", failure: null, refused: null, stopping: false, stopped: false, steps: [] });
+    this.hasBegun = false;
+    const cleared = { failure: null, refusal: null, refused: null, stopping: false, stopped: false, steps: [] };
+    this.publish({ phase: "running", ...cleared });
     try {
       await this.drive(agent, start);
     } catch (error) {
@@ -198,7 +242,20 @@ export class Conversation {
   private async drive(agent: ThreadAgent, start: Pick<Start, "runId" | "resume">): Promise<void> {
     this.ended = false;
     const { runId, resume } = start;
-    await agent.runAgent({ runId, ...(resume ? { resume } : {}) }, this.subscriber(agent));
+    let fault: Error | null = null;
+    const subscriber: AgentSubscriber = {
+      ...this.subscriber(agent),
+      // The caller tells the person; the stock agent would write into the browser's console as well.
+      onRunFailed: ({ error }) => {
+        fault = error;
+        return HANDLED;
+      },
+    };
+    this.reader = agent;
+    await agent.runAgent({ runId, ...(resume ? { resume } : {}) }, subscriber).finally(() => {
+      this.reader = null;
+    });
+    if (fault) throw fault;
     if (!this.ended) throw new Error("The stream ended before its run.");
   }
 
@@ -208,9 +265,9 @@ export class Conversation {
     this.publish({ phase: "idle", stopping: false, interrupts: this.agent.pendingInterrupts });
   }
 
-  private refuse({ question }: Start, failure: ApiError): void {
+  private refuse({ question }: Start, refusal: ApiError): void {
     if (question) this.agent.setMessages(this.agent.messages.filter(({ id }) => id !== question.message.id));
-    this.publish({ failure, refused: question?.asked ?? null });
+    this.publish({ refusal, refused: question?.asked ?? null });
     this.settle();
   }
 
@@ -229,10 +286,11 @@ export class Conversation {
         await this.connect();
         return true;
       } catch (error) {
+        if (this.disposed) return null;
         const refusal = refusalOf(error);
         if (refusal?.status === 404) return false;
         if (refusal) {
-          this.publish({ failure: refusal });
+          this.publish({ refusal });
           this.settle();
           return null;
         }
@@ -245,8 +303,8 @@ export class Conversation {
 
   private isMissing({ question, resume }: Start, found: boolean): boolean {
     if (question) {
-      if (found && this.agent.messages.some(({ id }) => id === question.message.id)) return false;
-      if (found) this.agent.addMessage(question.message);
+      if (found && this.agent.has(question.message.id)) return false;
+      if (found) this.agent.addQuestion(question.message);
       return true;
     }
     const open = new Set(this.agent.pendingInterrupts.map(({ id }) => id));
@@ -272,6 +330,19 @@ export class Conversation {
     }
   }
 
+  private until(isMet: () => boolean, mostMs?: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = mostMs === undefined ? undefined : setTimeout(end, mostMs);
+      const unsubscribe = this.subscribe(() => isMet() && end());
+      function end() {
+        clearTimeout(timer);
+        unsubscribe();
+        resolve();
+      }
+      if (isMet()) end();
+    });
+  }
+
   private pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -288,6 +359,7 @@ export class Conversation {
         this.note(event);
         if (agent === this.agent) this.publishSoon();
       },
+      onMessagesSnapshotEvent: ({ event }) => agent.adopt(event.messages),
     };
   }
 
@@ -297,7 +369,8 @@ export class Conversation {
     switch (event.type) {
       case "RUN_STARTED":
         this.runId = textOf(event, "runId");
-        this.current = { ...this.current, steps: [], failure: null };
+        this.hasBegun = true;
+        this.current = { ...this.current, steps: [], failure: null, refusal: null };
         break;
       case "STEP_STARTED":
         this.current = {
@@ -313,7 +386,7 @@ export class Conversation {
         break;
       case "TOOL_CALL_RESULT": {
         const id = textOf(event, "toolCallId");
-        const begun = this.current.calls[id];
+        const begun = this.times.get(id);
         if (begun) this.timeCall(id, { ...begun, endedAt: at });
         break;
       }
@@ -323,9 +396,13 @@ export class Conversation {
         break;
       case "RUN_ERROR":
         this.ended = true;
-        this.current = { ...this.current, failure: new ApiError(textOf(event, "message"), 50_000) };
+        this.current = { ...this.current, failure: this.failureOf(event) };
         break;
     }
+  }
+
+  private failureOf(event: BaseEvent): ApiError {
+    return new ApiError(textOf(event, "message"), 50_000, {}, this.reader?.requestId ?? null);
   }
 
   private finishStep(name: string, at: number): void {
@@ -335,7 +412,7 @@ export class Conversation {
   }
 
   private timeCall(id: string, time: CallTime): void {
-    this.current = { ...this.current, calls: { ...this.current.calls, [id]: time } };
+    this.times.set(id, time);
   }
 
   /** Once a frame: a stream of ten thousand tokens must not draw the page ten thousand times. */
@@ -350,7 +427,7 @@ export class Conversation {
     if (this.frame !== null) cancelAnimationFrame(this.frame);
     this.frame = null;
     const state = (this.agent.state ?? {}) as Record<string, unknown>;
-    const messages = this.copies.of(this.agent.messages);
+    const messages = this.messages.of(this.agent.past, this.agent.messages);
     this.current = { ...this.current, ...change, messages, state };
     for (const listener of this.listeners) listener();
   }

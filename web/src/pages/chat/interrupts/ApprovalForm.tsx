@@ -4,7 +4,7 @@ import { Check, Pencil, X } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { TextAreaField } from "@/components/Field";
+import { TextAreaField } from "@/components/forms/Field";
 import { objectOf } from "../message/citations";
 import { toolName } from "../message/toolNames";
 import { parsed } from "../message/toolResults";

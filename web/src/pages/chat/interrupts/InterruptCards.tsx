@@ -6,8 +6,11 @@ import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
 import { formatDateTime } from "@/i18n/format";
+import { objectOf } from "../message/citations";
 import { ApprovalForm } from "./ApprovalForm";
+import { ElicitationForm } from "./ElicitationForm";
 import styles from "./InterruptCards.module.css";
+import { interruptFacts, useInterruptQuestion } from "./interruptQuestion";
 import { ResponseForm } from "./ResponseForm";
 
 export interface InterruptCardsProps {
@@ -56,13 +59,15 @@ interface CardProps {
 
 function InterruptCard({ interrupt, answer, onAnswer, onUndo }: CardProps) {
   const { t } = useTranslation(["chat", "common"]);
-  const { id, expiresAt, message, reason } = interrupt;
+  const { id, expiresAt, reason } = interrupt;
+  const { elicitation } = objectOf(interrupt.metadata);
+  const question = useInterruptQuestion()(interruptFacts(interrupt));
   const resolve = (payload: unknown) => onAnswer({ interruptId: id, status: "resolved", payload });
   const cancel = () => onAnswer({ interruptId: id, status: "cancelled" });
   if (answer) {
     return (
       <div className={styles.card}>
-        <p>{message}</p>
+        <p>{question}</p>
         <div className={styles.row}>
           <p className={styles.quiet}>{t("interrupt.answered")}</p>
           <Button size="s" onClick={onUndo}>
@@ -75,7 +80,7 @@ function InterruptCard({ interrupt, answer, onAnswer, onUndo }: CardProps) {
   const isExpired = isInterruptExpired(interrupt);
   return (
     <div className={styles.card}>
-      {message && <p className={styles.message}>{message}</p>}
+      {question && <p className={styles.message}>{question}</p>}
       {isExpired ? (
         <>
           <p>{t("interrupt.expired")}</p>
@@ -83,6 +88,13 @@ function InterruptCard({ interrupt, answer, onAnswer, onUndo }: CardProps) {
             <Button onClick={cancel}>{t("interrupt.give_up")}</Button>
           </div>
         </>
+      ) : elicitation ? (
+        <ElicitationForm
+          schema={objectOf(objectOf(interrupt.responseSchema).properties).content}
+          url={String(objectOf(elicitation).url ?? "")}
+          onResolve={resolve}
+          onCancel={cancel}
+        />
       ) : reason === "tool_call" ? (
         <ApprovalForm interrupt={interrupt} onResolve={resolve} />
       ) : (

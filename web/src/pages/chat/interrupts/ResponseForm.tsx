@@ -1,11 +1,12 @@
 /** An answer to the agent's question, as its schema asks for it. */
 import type { Interrupt } from "@ag-ui/core";
-import { type FormEvent, useMemo, useState } from "react";
+import { type FormEvent, type ReactNode, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { CheckboxField, SelectField, TextAreaField, TextField } from "@/components/Field";
+import { CheckboxField, SelectField, TextAreaField, TextField } from "@/components/forms/Field";
+import { plainText } from "@/components/plainText";
 import styles from "./InterruptCards.module.css";
-import { type FormField, type FormValues, fieldsOf, payloadOf } from "./responseForm";
+import { chosenOf, type FormField, type FormValues, fieldsOf, initialValues, payloadOf } from "./responseForm";
 
 export interface ResponseFormProps {
   interrupt: Interrupt;
@@ -16,8 +17,6 @@ export interface ResponseFormProps {
 export function ResponseForm({ interrupt, onResolve, onCancel }: ResponseFormProps) {
   const { t } = useTranslation("chat");
   const fields = useMemo(() => fieldsOf(interrupt.responseSchema), [interrupt.responseSchema]);
-  const [values, setValues] = useState<FormValues>({});
-  const [faults, setFaults] = useState<readonly string[]>([]);
   const [only] = fields;
   if (fields.length === 1 && only?.type === "boolean") {
     return (
@@ -29,11 +28,28 @@ export function ResponseForm({ interrupt, onResolve, onCancel }: ResponseFormPro
       </div>
     );
   }
+  const others = <Button onClick={onCancel}>{t("interrupt.give_up")}</Button>;
+  return <FieldsForm schema={interrupt.responseSchema} others={others} onSubmit={onResolve} />;
+}
+
+export interface FieldsFormProps {
+  schema: unknown;
+  /** What else may be done than send the form. */
+  others: ReactNode;
+  onSubmit: (payload: Record<string, unknown>) => void;
+}
+
+/** The fields of an object's schema, with a button that sends what is in them. */
+export function FieldsForm({ schema, others, onSubmit }: FieldsFormProps) {
+  const { t } = useTranslation("chat");
+  const fields = useMemo(() => fieldsOf(schema), [schema]);
+  const [values, setValues] = useState<FormValues>(() => initialValues(fields));
+  const [faults, setFaults] = useState<readonly string[]>([]);
   function submit(event: FormEvent) {
     event.preventDefault();
     const result = payloadOf(fields, values);
     if ("faults" in result) setFaults(result.faults);
-    else onResolve(result.payload);
+    else onSubmit(result.payload);
   }
   return (
     <form onSubmit={submit} className={styles.form}>
@@ -50,7 +66,7 @@ export function ResponseForm({ interrupt, onResolve, onCancel }: ResponseFormPro
         <Button variant="primary" type="submit">
           {t("interrupt.send")}
         </Button>
-        <Button onClick={onCancel}>{t("interrupt.give_up")}</Button>
+        {others}
       </div>
     </form>
   );
@@ -65,14 +81,18 @@ interface FieldProps {
 
 function Field({ field, value, fault, onChange }: FieldProps) {
   const { t } = useTranslation("chat");
-  const { type, hint, choices } = field;
+  const { type, choices, labels } = field;
+  const hint = plainText(field.hint);
   // A field that only holds the answer needs no technical name.
-  const label = field.label === "input" ? t("interrupt.answer") : field.label;
+  const label = field.label === "input" ? t("interrupt.answer") : plainText(field.label);
   const error = fault ? t("interrupt.fault") : undefined;
   const text = typeof value === "string" ? value : "";
   if (type === "boolean") return <CheckboxField label={label} checked={value === true} onChange={onChange} />;
   if (type === "choice") {
-    const options = [{ value: "", label: "" }, ...choices.map((choice) => ({ value: choice, label: choice }))];
+    const options = [
+      { value: "", label: "" },
+      ...choices.map((choice, index) => ({ value: choice, label: plainText(labels[index] ?? choice) })),
+    ];
     return (
       <SelectField
         label={label}
@@ -82,6 +102,26 @@ function Field({ field, value, fault, onChange }: FieldProps) {
         value={text}
         onChange={(event) => onChange(event.target.value)}
       />
+    );
+  }
+  if (type === "several") {
+    const chosen = chosenOf(value);
+    return (
+      <fieldset className={styles.form}>
+        <legend>{label}</legend>
+        {hint && <p className={styles.quiet}>{hint}</p>}
+        {choices.map((choice, index) => (
+          <CheckboxField
+            key={choice}
+            label={plainText(labels[index] ?? choice)}
+            checked={chosen.includes(choice)}
+            onChange={(checked) =>
+              onChange(JSON.stringify(choices.filter((one) => (one === choice ? checked : chosen.includes(one)))))
+            }
+          />
+        ))}
+        {error && <p role="alert">{error}</p>}
+      </fieldset>
     );
   }
   if (type === "text" || type === "json") {

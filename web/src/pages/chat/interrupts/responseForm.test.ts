@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fieldsOf, payloadOf } from "./responseForm";
+import { fieldsOf, initialValues, payloadOf } from "./responseForm";
 
 const SCHEMA = {
   type: "object",
@@ -28,5 +28,33 @@ describe("payloadOf", () => {
 
   it("takes no schema for no fields", () => {
     expect(fieldsOf(undefined)).toEqual([]);
+  });
+});
+
+describe("fieldsOf", () => {
+  const choices = { type: "string", enum: ["r", "g"], enumNames: ["Red", "Green"] };
+  const schema = {
+    type: "object",
+    properties: {
+      colour: { ...choices, default: "g" },
+      tags: { type: "array", items: choices },
+      count: { type: "integer", default: 2 },
+    },
+    required: ["tags"],
+  };
+  const fields = fieldsOf(schema);
+
+  it("names choices and begins with what the schema gives", () => {
+    expect(fields.map(({ type, labels }) => [type, labels])).toEqual([
+      ["choice", ["Red", "Green"]],
+      ["several", ["Red", "Green"]],
+      ["integer", []],
+    ]);
+    expect(initialValues(fields)).toEqual({ colour: "g", count: "2" });
+  });
+
+  it("sends what is chosen of several, and asks for it where it is required", () => {
+    expect(payloadOf(fields, { tags: '["r"]' })).toEqual({ payload: { tags: ["r"] } });
+    expect(payloadOf(fields, { tags: "[]" })).toEqual({ faults: ["tags"] });
   });
 });

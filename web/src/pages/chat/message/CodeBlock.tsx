@@ -14,7 +14,7 @@ export function CodeBlock({ children }: { children: ReactNode }) {
     ? /language-([\w+-]+)/.exec(children.props.className ?? "")?.[1]
     : undefined;
   return (
-    <div className={styles.code}>
+    <div className={styles.code} dir="ltr">
       <div className={styles.codeBar}>
         <span>{language}</span>
         <IconButton

@@ -2,7 +2,7 @@
 import { Circle, CircleAlert, CircleCheck, CircleDot, CircleSlash } from "lucide-react";
 import { memo, useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { Badge } from "@/components/Badge";
+import { Badge } from "@/components/feedback/Badge";
 import { formatPercent } from "@/i18n/format";
 import { type AgentState, type PlanStep, readAgentState } from "./agentState";
 import styles from "./StatePanel.module.css";

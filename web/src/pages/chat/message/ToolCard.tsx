@@ -1,5 +1,6 @@
 /** One call of a tool: name, arguments, result. */
 import type { ToolCall, ToolMessage } from "@ag-ui/core";
+import { Link } from "@tanstack/react-router";
 import { ChevronRight, CircleAlert, CircleCheck, CircleDashed, Hand, LoaderCircle } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -7,9 +8,11 @@ import { Button } from "@/components/Button";
 import { formatNumber } from "@/i18n/format";
 import { textOf } from "../composer/attachments";
 import type { CallTime } from "../conversations/conversation";
+import { CallProgressBar } from "./CallProgressBar";
 import { objectOf } from "./citations";
 import { toolName } from "./toolNames";
 import { type FoundPassage, outcomeOf, parsed } from "./toolResults";
+import type { CallProgress } from "./turns";
 import styles from "./Work.module.css";
 
 const SHORT = 1500;
@@ -17,14 +20,15 @@ const SHORT = 1500;
 export interface ToolCardProps {
   call: ToolCall;
   result: ToolMessage | null;
+  progress: CallProgress | null;
   time: CallTime | undefined;
   /** Whether a run is under way that may still bring the result. */
   live: boolean;
   waiting: boolean;
 }
 
-export function ToolCard({ call, result, time, live, waiting }: ToolCardProps) {
-  const { t } = useTranslation("chat");
+export function ToolCard({ call, result, progress, time, live, waiting }: ToolCardProps) {
+  const { t } = useTranslation(["chat", "search"]);
   const outcome = useMemo(() => (result ? outcomeOf(textOf(result.content)) : null), [result]);
   const about = useMemo(() => aboutOf(call.function.arguments), [call.function.arguments]);
   const known = toolName(call.function.name);
@@ -38,10 +42,11 @@ export function ToolCard({ call, result, time, live, waiting }: ToolCardProps) {
         <span className={styles.toolName}>{"key" in known ? t(known.key) : known.name}</span>
         {about && <span className={styles.about}>{about}</span>}
         <span className="visually-hidden">{t(`tool_status.${status}`)}</span>
+        {status === "running" && progress && <CallProgressBar progress={progress} />}
         {outcome?.passages && (
           <span className={styles.fact}>{t("work.passages", { count: outcome.passages.length })}</span>
         )}
-        {seconds !== null && <span className={styles.fact}>{secondsText(seconds)}</span>}
+        {seconds !== null && seconds >= 0.05 && <span className={styles.fact}>{secondsText(seconds)}</span>}
         <ChevronRight size={14} aria-hidden className={styles.chevron} />
       </summary>
       <div className={styles.toolBody}>
@@ -52,6 +57,11 @@ export function ToolCard({ call, result, time, live, waiting }: ToolCardProps) {
           <Passages passages={outcome.passages} />
         ) : (
           <Text text={outcome ? outcome.text : t(`tool_status.${status}`)} />
+        )}
+        {outcome?.retrievalId && (
+          <Link to="/retrievals/$retrievalId" params={{ retrievalId: outcome.retrievalId }}>
+            {t("search:retrieval.open")}
+          </Link>
         )}
       </div>
     </details>

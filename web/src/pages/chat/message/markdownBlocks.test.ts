@@ -50,6 +50,12 @@ describe("prepareFormulas", () => {
     expect(prepareFormulas("$x$ costs $5")).toBe("$x$ costs \\$5");
   });
 
+  it("lets variables of a shell be, and addresses as they are", () => {
+    expect(prepareFormulas("send $KEY to http://host/$KB/documents or $HOME")).toBe(
+      "send \\$KEY to http://host/$KB/documents or \\$HOME",
+    );
+  });
+
   it("leaves code and open formulas alone", () => {
     expect(prepareFormulas("`echo $HOME`")).toBe("`echo $HOME`");
     expect(prepareFormulas("$$\nx")).toBe("$$\nx");

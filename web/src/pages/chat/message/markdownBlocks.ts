@@ -41,7 +41,7 @@ function startsBlock(lines: readonly string[], line: string): boolean {
   return !(isInList && (LIST_ITEM.test(line) || /^\s/.test(line)));
 }
 
-/** Write formulas as `$` has them, and let sums of money be no formulas; code stays as it is. */
+/** Write formulas as `$` has them, and let sums of money and variables be no formulas; code and addresses stay. */
 export function prepareFormulas(markdown: string): string {
   return markdown
     .split(/(```[\s\S]*?(?:```|$)|`[^`\n]*`)/)
@@ -53,7 +53,7 @@ function rewriteFormulas(text: string): string {
   return text
     .replace(/\\\[([\s\S]+?)\\\]/g, (_, formula: string) => `\n$$\n${formula.trim()}\n$$\n`)
     .replace(/\\\((.+?)\\\)/g, (_, formula: string) => `$${formula.trim()}$`)
-    .split(/(\$\$[\s\S]*?\$\$|\$(?=\S)[^$\n]*?[^\s$\\]\$(?!\d))/)
+    .split(/(\$\$[\s\S]*?\$\$|\$(?=\S)[^$\n]*?[^\s$\\]\$(?![\w{])|https?:\/\/[^\s<>]+)/)
     .map((part, index) => (index % 2 ? part : part.replace(/(?<![\\$])\$(?!\$)/g, "\\$")))
     .join("");
 }

@@ -14,6 +14,10 @@ export const TOOLS = {
   read_skill_file: "tool.read_skill_file",
   find_skills: "tool.find_skills",
   complete_step: "tool.complete_step",
+  mcp_list_resources: "tool.mcp_list_resources",
+  mcp_read_resource: "tool.mcp_read_resource",
+  mcp_list_prompts: "tool.mcp_list_prompts",
+  mcp_get_prompt: "tool.mcp_get_prompt",
 } as const;
 
 export const STEPS = {

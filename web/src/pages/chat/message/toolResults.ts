@@ -12,6 +12,8 @@ export interface ToolOutcome {
   /** Why there is no result, in the agent's words; null if there is one. */
   failure: string | null;
   passages: readonly FoundPassage[] | null;
+  /** The recorded search that gave the passages. */
+  retrievalId: string | null;
   /** The result, indented where it is JSON. */
   text: string;
 }
@@ -36,12 +38,13 @@ const FAILURES = new RegExp(
 );
 
 export function outcomeOf(content: string): ToolOutcome {
-  if (FAILURES.test(content)) return { failure: content, passages: null, text: content };
+  if (FAILURES.test(content)) return { failure: content, passages: null, retrievalId: null, text: content };
   const value = parsed(content);
-  const passages = objectOf(value).passages;
+  const { passages, retrieval_id } = objectOf(value);
   return {
     failure: null,
     passages: Array.isArray(passages) ? passages.map(passageOf) : null,
+    retrievalId: typeof retrieval_id === "string" ? retrieval_id : null,
     text: value === undefined || typeof value === "string" ? content : JSON.stringify(value, null, 2),
   };
 }

@@ -29,6 +29,21 @@ describe("turnsOf", () => {
     expect(after[1]).not.toBe(before[1]);
   });
 
+  it("puts the progress of a call beside it", () => {
+    const report = (content: Record<string, unknown>): Message => ({
+      id: "p1",
+      role: "activity",
+      activityType: "agentex:call-progress",
+      content: { tool_call_id: "c1", tool: "count", ...content },
+    });
+    const [known] = turnsOf([question("q1"), calling, report({ progress: 3, total: 20, message: "page 3" })]);
+    expect(known?.work[1]).toMatchObject({ progress: { value: 3, total: 20, message: "page 3" } });
+    const [unknown] = turnsOf([question("q1"), calling, report({ progress: 3, total: null, message: "" })]);
+    expect(unknown?.work[1]).toMatchObject({ progress: { value: 3, total: null, message: "" } });
+    const [none] = turnsOf([question("q1"), calling, report({ progress: "3" })]);
+    expect(none?.work[1]).toMatchObject({ progress: null });
+  });
+
   it("shows a call without its question", () => {
     expect(turnsOf([calling])[0]).toMatchObject({ question: null });
   });

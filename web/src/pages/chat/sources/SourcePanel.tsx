@@ -1,10 +1,10 @@
 /** The source of a citation, beside the answer. */
 import { Link } from "@tanstack/react-router";
 import { ExternalLink, X } from "lucide-react";
-import { lazy, Suspense, useEffect, useRef } from "react";
+import { lazy, type RefObject, Suspense, useEffect, useLayoutEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { IconButton } from "@/components/Button";
-import { Skeleton } from "@/components/Page";
+import { Skeleton } from "@/components/layout/Page";
 import type { Citation } from "../message/citations";
 import styles from "./SourcePanel.module.css";
 
@@ -19,6 +19,7 @@ export function SourcePanel({ citation, onClose }: { citation: Citation; onClose
   const isStored = knowledgeBaseId !== "";
   // biome-ignore lint/correctness/useExhaustiveDependencies: each source that is opened is read from its beginning
   useEffect(() => panel.current?.focus({ preventScroll: true }), [documentId, chunkId, number]);
+  useFocusBack(panel);
   return (
     <aside
       ref={panel}
@@ -65,4 +66,16 @@ export function SourcePanel({ citation, onClose }: { citation: Citation; onClose
       )}
     </aside>
   );
+}
+
+/** Gives the focus back to what had it before, such as the number in the answer, if the panel has it when it closes. */
+function useFocusBack(panel: RefObject<HTMLElement | null>): void {
+  useLayoutEffect(() => {
+    const opener = document.activeElement;
+    const element = panel.current;
+    return () => {
+      if (opener instanceof HTMLElement && element?.contains(document.activeElement))
+        opener.focus({ preventScroll: true });
+    };
+  }, [panel]);
 }

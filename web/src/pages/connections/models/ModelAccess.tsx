@@ -1,24 +1,25 @@
-/** Who may use a model: everybody, or some roles. */
-import { useQuery } from "@tanstack/react-query";
+/** Who may use a model: everybody, or some roles and people. */
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { X } from "lucide-react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
-import { api, call } from "@/api/client";
-import { CheckboxField, SwitchField } from "@/components/Field";
-import { Skeleton } from "@/components/Page";
+import { Button, IconButton } from "@/components/Button";
+import { CheckboxField, SwitchField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { Skeleton } from "@/components/layout/Page";
 import { useRoleName } from "@/pages/admin/roleNames";
-import styles from "../Form.module.css";
+import { rolesQuery, userQuery, usersQuery } from "@/pages/admin/userQueries";
+import { SearchField } from "../SearchField";
 import type { ModelDraft } from "./modelDraft";
-import type { RegisteredModel } from "./modelQueries";
 
 interface Props {
   draft: ModelDraft;
   change: (part: Partial<ModelDraft>) => void;
-  model: RegisteredModel | null;
 }
 
-export function ModelAccess({ draft, change, model }: Props) {
+export function ModelAccess({ draft, change }: Props) {
   const { t } = useTranslation("connections");
-  const people = model?.user_access?.length ?? 0;
   // Who may not see the roles can't choose among them.
   if (!useMay()("users:manage")) return null;
   return (
@@ -29,16 +30,25 @@ export function ModelAccess({ draft, change, model }: Props) {
         checked={draft.roles !== null}
         onChange={(isLimited) => change({ roles: isLimited ? [] : null })}
       />
-      {draft.roles !== null && <Roles chosen={draft.roles} onChange={(roles) => change({ roles })} />}
-      {draft.roles !== null && people > 0 && <p className={styles.hint}>{t("model.people", { count: people })}</p>}
+      {draft.roles !== null && (
+        <>
+          <Roles chosen={draft.roles} onChange={(roles) => change({ roles })} />
+          <People chosen={draft.people} onChange={(people) => change({ people })} />
+        </>
+      )}
     </div>
   );
 }
 
-function Roles({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[]) => void }) {
+interface ChoiceProps {
+  chosen: string[];
+  onChange: (ids: string[]) => void;
+}
+
+function Roles({ chosen, onChange }: ChoiceProps) {
   const { t } = useTranslation("connections");
   const roleName = useRoleName();
-  const roles = useQuery({ queryKey: ["roles"], queryFn: () => call(api.GET("/api/v1/admin/roles")) });
+  const roles = useQuery(rolesQuery);
   if (!roles.data) return <Skeleton lines={2} />;
   return (
     <fieldset className={styles.group}>
@@ -53,6 +63,56 @@ function Roles({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[
           />
         ))}
       </div>
+    </fieldset>
+  );
+}
+
+function People({ chosen, onChange }: ChoiceProps) {
+  const { t } = useTranslation("connections");
+  const [q, setQ] = useState("");
+  const listed = useQueries({ queries: chosen.map((id) => userQuery(id)) });
+  const found = useQuery({ ...usersQuery({ q, status: "active" }), enabled: q !== "" });
+  const others = (q ? (found.data?.items ?? []) : []).filter(({ id }) => !chosen.includes(id)).slice(0, 8);
+  return (
+    <fieldset className={styles.group}>
+      <legend>{t("model.people")}</legend>
+      {chosen.length > 0 && (
+        <ul className={styles.chosen}>
+          {chosen.map((id, place) => {
+            // Somebody whose account is gone has no name any more.
+            const name = listed[place]?.data?.username ?? id;
+            return (
+              <li key={id}>
+                {name}
+                <IconButton
+                  icon={X}
+                  size="s"
+                  label={t("model.remove_person", { name })}
+                  onClick={() => onChange(chosen.filter((each) => each !== id))}
+                />
+              </li>
+            );
+          })}
+        </ul>
+      )}
+      <SearchField label={t("model.search_person")} value={q} onSearch={setQ} />
+      {others.length > 0 && (
+        <div className={styles.found}>
+          {others.map(({ id, username }) => (
+            <Button
+              key={id}
+              size="s"
+              onClick={() => {
+                onChange([...chosen, id]);
+                setQ("");
+              }}
+            >
+              {t("model.add_person", { name: username })}
+            </Button>
+          ))}
+        </div>
+      )}
+      {q && found.data && others.length === 0 && <p className={styles.hint}>{t("model.no_person")}</p>}
     </fieldset>
   );
 }

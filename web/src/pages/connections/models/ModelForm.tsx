@@ -1,18 +1,16 @@
-/** A dialog that registers or changes a language model, and tests it at once. */
-import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+/** A dialog that registers or changes a language model, which can be tested before it is saved. */
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField, SwitchField, TextField } from "@/components/Field";
-import styles from "../Form.module.css";
-import { useDraft } from "../useDraft";
+import { SelectField, SwitchField, TextField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { FormDialog } from "@/components/forms/FormDialog";
+import { useDraft } from "@/components/forms/useDraft";
 import { ModelAccess } from "./ModelAccess";
 import { ModelOptions } from "./ModelOptions";
-import { TestOutcome, useModelTest } from "./ModelTest";
+import { TestOutcome } from "./ModelTest";
 import { bodyOf, draftOf, type ModelDraft, NEW_MODEL, type Provider, parseObject } from "./modelDraft";
-import { providersQuery, type RegisteredModel, saveModel, useInvalidateModels } from "./modelQueries";
+import { providersQuery, type RegisteredModel, saveModel, testModelDraft, useInvalidateModels } from "./modelQueries";
 
 interface Props {
   /** The model to change, null for a new one. */
@@ -22,75 +20,44 @@ interface Props {
   onClose: () => void;
 }
 
-export function ModelForm({ model: opened, isFirst, onClose }: Props) {
-  const { t } = useTranslation("connections");
-  const [saved, setSaved] = useState<RegisteredModel | null>(null);
-  const [editing, setEditing] = useState(true);
-  const model = saved ?? opened;
+export function ModelForm({ model, isFirst, onClose }: Props) {
+  const { t } = useTranslation(["connections", "common"]);
   const initial = model ? draftOf(model) : { ...NEW_MODEL, isDefault: isFirst };
-  const { draft, change, forget } = useDraft(`model.${opened?.id ?? "new"}`, initial, ["apiKey"]);
-  const test = useModelTest();
+  const { draft, change: changeDraft, forget } = useDraft(`model.${model?.id ?? "new"}`, initial, ["apiKey"]);
+  const test = useMutation({ mutationFn: () => testModelDraft(model?.id ?? null, bodyOf(draft, model)) });
   const invalidate = useInvalidateModels();
+  const isReadable = parseObject(draft.options) !== undefined;
+  function change(part: Partial<ModelDraft>) {
+    // What was tested is something else now.
+    if (!test.isIdle) test.reset();
+    changeDraft(part);
+  }
   async function save() {
-    const row = await saveModel(model?.id ?? null, bodyOf(draft, model));
-    forget();
-    change({ apiKey: "" });
-    forget();
-    setSaved(row);
-    setEditing(false);
-    test.mutate(row.id);
+    await saveModel(model?.id ?? null, bodyOf(draft, model));
     await invalidate();
   }
-  return (
-    <Dialog open onClose={onClose} title={t(opened ? "model.edit" : "model.add")}>
-      {editing ? (
-        <Fields draft={draft} change={change} model={model} onSave={save} onClose={onClose} />
-      ) : (
-        <>
-          <TestOutcome test={test} />
-          <DialogActions>
-            <Button onClick={() => setEditing(true)}>{t("model.back")}</Button>
-            <Button onClick={() => model && test.mutate(model.id)} busy={test.isPending}>
-              {t("model.test_again")}
-            </Button>
-            <Button variant="primary" onClick={onClose} disabled={test.isPending}>
-              {t("model.done")}
-            </Button>
-          </DialogActions>
-        </>
-      )}
-    </Dialog>
-  );
-}
-
-interface FieldsProps {
-  draft: ModelDraft;
-  change: (part: Partial<ModelDraft>) => void;
-  model: RegisteredModel | null;
-  onSave: () => Promise<void>;
-  onClose: () => void;
-}
-
-function Fields({ draft, change, model, onSave, onClose }: FieldsProps) {
-  const { t } = useTranslation(["connections", "common"]);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const isReadable = parseObject(draft.options) !== undefined;
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    if (!isReadable) return;
-    setBusy(true);
-    setError(null);
-    try {
-      await onSave();
-    } catch (cause) {
-      setError(cause);
-    } finally {
-      setBusy(false);
-    }
+  function close() {
+    forget();
+    onClose();
   }
   return (
-    <form className={styles.form} onSubmit={submit}>
+    <FormDialog
+      title={t(model ? "model.edit" : "model.add")}
+      action={t("common:action.save")}
+      disabled={!isReadable}
+      wide
+      onSend={save}
+      onClose={close}
+      actions={
+        <Button
+          busy={test.isPending}
+          disabled={!isReadable}
+          onClick={(event) => event.currentTarget.form?.reportValidity() && test.mutate()}
+        >
+          {t("model.test")}
+        </Button>
+      }
+    >
       <Endpoint draft={draft} change={change} model={model} />
       <SwitchField
         label={t("model.is_default")}
@@ -99,19 +66,19 @@ function Fields({ draft, change, model, onSave, onClose }: FieldsProps) {
         onChange={(isDefault) => change({ isDefault })}
       />
       <ModelOptions draft={draft} change={change} />
-      <ModelAccess draft={draft} change={change} model={model} />
-      {error !== null && <ErrorNotice error={error} />}
-      <DialogActions>
-        <Button onClick={onClose}>{t("common:action.cancel")}</Button>
-        <Button type="submit" variant="primary" busy={busy}>
-          {t("model.save_and_test")}
-        </Button>
-      </DialogActions>
-    </form>
+      <ModelAccess draft={draft} change={change} />
+      <TestOutcome test={test} />
+    </FormDialog>
   );
 }
 
-function Endpoint({ draft, change, model }: Pick<FieldsProps, "draft" | "change" | "model">) {
+interface FieldsProps {
+  draft: ModelDraft;
+  change: (part: Partial<ModelDraft>) => void;
+  model: RegisteredModel | null;
+}
+
+function Endpoint({ draft, change, model }: FieldsProps) {
   const { t } = useTranslation("connections");
   const providers = useQuery(providersQuery);
   const known = providers.data?.find(({ name }) => name === draft.provider);
@@ -121,7 +88,7 @@ function Endpoint({ draft, change, model }: Pick<FieldsProps, "draft" | "change"
   }));
   const keyHint = model?.has_secret ? "model.key_kept" : known?.needs_key ? "model.key_needed" : "model.key_optional";
   return (
-    <>
+    <div className={styles.pair}>
       <SelectField
         label={t("model.provider")}
         options={options}
@@ -165,6 +132,6 @@ function Endpoint({ draft, change, model }: Pick<FieldsProps, "draft" | "change"
         onChange={(event) => change({ name: event.target.value })}
         maxLength={100}
       />
-    </>
+    </div>
   );
 }

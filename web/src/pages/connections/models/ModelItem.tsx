@@ -4,14 +4,14 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, callEmpty } from "@/api/client";
 import { OFFLINE_PROVIDER } from "@/api/models";
-import { Badge } from "@/components/Badge";
 import { Button, IconButton } from "@/components/Button";
-import { ConfirmDialog } from "@/components/Dialog";
-import { Menu } from "@/components/Menu";
-import { notify, useErrorToast } from "@/components/toasts";
+import { Badge } from "@/components/feedback/Badge";
+import { notify, useErrorToast } from "@/components/feedback/toasts";
+import { type Fact, Item } from "@/components/layout/ItemList";
+import { ConfirmDialog } from "@/components/overlays/Dialog";
+import { Menu } from "@/components/overlays/Menu";
 import { currentLanguage } from "@/i18n";
 import { formatDateTime, formatNumber } from "@/i18n/format";
-import { type Fact, Item } from "../ItemList";
 import { TestOutcome, useModelTest } from "./ModelTest";
 import type { Provider } from "./modelDraft";
 import { type Model, type RegisteredModel, useChangeModel, useInvalidateModels } from "./modelQueries";
@@ -96,10 +96,12 @@ const MOST_LANGUAGES = 6;
 function useLanguages(codes: string[] | null): string | null {
   const { t } = useTranslation("connections");
   if (!codes) return null;
-  const names = new Intl.DisplayNames(currentLanguage() === "zh" ? "zh-CN" : "en", { type: "language" });
-  if (codes.length <= MOST_LANGUAGES) return codes.map((code) => names.of(code) ?? code).join(", ");
+  const isChinese = currentLanguage() === "zh";
+  const names = new Intl.DisplayNames(isChinese ? "zh-CN" : "en", { type: "language" });
+  const comma = isChinese ? "、" : ", ";
+  if (codes.length <= MOST_LANGUAGES) return codes.map((code) => names.of(code) ?? code).join(comma);
   const first = ["en", "zh"].filter((code) => codes.includes(code)).map((code) => names.of(code) ?? code);
-  return t("model.and_more", { names: first.join(", "), count: codes.length - first.length });
+  return t("model.and_more", { names: first.join(comma), count: codes.length - first.length });
 }
 
 function ModelMenu({ model, onEdit }: { model: RegisteredModel; onEdit: () => void }) {

@@ -5,16 +5,17 @@ import { Plus } from "lucide-react";
 import { type ReactElement, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
-import { OFFLINE_PROVIDER } from "@/api/models";
+import { chatModelsQuery, embeddingModelsQuery, OFFLINE_PROVIDER } from "@/api/models";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Notice } from "@/components/Notice";
-import { Page, Section, Skeleton } from "@/components/Page";
-import { ItemList } from "../ItemList";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import styles from "@/components/forms/Form.module.css";
+import { ItemList } from "@/components/layout/ItemList";
+import { Page, Section, Skeleton } from "@/components/layout/Page";
 import { ModelForm } from "./ModelForm";
 import { ModelItem } from "./ModelItem";
 import { ModelUsage } from "./ModelUsage";
-import { chatModelsQuery, embeddingModelsQuery, type RegisteredModel, registeredModelsQuery } from "./modelQueries";
+import { type RegisteredModel, registeredModelsQuery } from "./modelQueries";
 
 const route = getRouteApi("/shell/models");
 
@@ -85,7 +86,7 @@ function EmbeddingModels() {
           <ModelItem key={model.id} model={model} />
         ))}
       </ItemList>
-      <p>{t("model.embedding_hint")}</p>
+      <p className={styles.hint}>{t("model.embedding_hint")}</p>
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** The part of a model's form that few need: limits, prices, capabilities and options as JSON. */
 import { useTranslation } from "react-i18next";
-import { SelectField, TextAreaField, TextField } from "@/components/Field";
-import styles from "../Form.module.css";
+import { SelectField, TextAreaField, TextField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
 import { type ModelDraft, parseObject } from "./modelDraft";
 
 interface Props {

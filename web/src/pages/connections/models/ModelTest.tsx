@@ -2,19 +2,20 @@
 import { type UseMutationResult, useMutation } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Notice } from "@/components/Notice";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import styles from "@/components/forms/Form.module.css";
 import { currentLanguage } from "@/i18n";
 import { formatNumber } from "@/i18n/format";
 import { testModel } from "./modelQueries";
 
-type Test = UseMutationResult<Schemas["TestAnswer"], unknown, string>;
+type Test<Model> = UseMutationResult<Schemas["TestAnswer"], unknown, Model>;
 
-export function useModelTest(): Test {
+export function useModelTest(): Test<string> {
   return useMutation<Schemas["TestAnswer"], unknown, string>({ mutationFn: testModel });
 }
 
-export function TestOutcome({ test }: { test: Test }) {
+export function TestOutcome<Model>({ test }: { test: Test<Model> }) {
   const { t } = useTranslation("connections");
   if (test.isIdle) return null;
   if (test.isError) return <ErrorNotice error={test.error} />;
@@ -35,7 +36,7 @@ export function TestOutcome({ test }: { test: Test }) {
             <p>
               <strong>{t("test.fails")}</strong>
             </p>
-            <p>{currentLanguage() === "zh" ? message_zh : message}</p>
+            <p className={styles.sentence}>{currentLanguage() === "zh" ? message_zh : message}</p>
           </>
         )}
       </Notice>

@@ -5,12 +5,12 @@ import { lazy, Suspense, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { api, call, type Schemas } from "@/api/client";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField } from "@/components/Field";
-import { Notice } from "@/components/Notice";
-import { Card, Section, Skeleton, Table } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { SelectField } from "@/components/forms/Field";
+import styles from "@/components/forms/Form.module.css";
+import { Card, Section, Skeleton, Table } from "@/components/layout/Page";
 import { formatNumber } from "@/i18n/format";
-import styles from "../Form.module.css";
 import type { UsageDays } from "../routes";
 import { daysBetween, type Measure, type ModelSum, seriesOf, sumByModel } from "./usageSeries";
 

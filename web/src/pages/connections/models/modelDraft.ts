@@ -22,6 +22,8 @@ export interface ModelDraft {
   options: string;
   /** Ids of roles, null for everybody. */
   roles: string[] | null;
+  /** Ids of single people who may use it, too. */
+  people: string[];
 }
 
 export const NEW_MODEL: ModelDraft = {
@@ -40,6 +42,7 @@ export const NEW_MODEL: ModelDraft = {
   vision: "",
   options: "",
   roles: null,
+  people: [],
 };
 
 const text = (value: number | null | undefined) => (value === null || value === undefined ? "" : String(value));
@@ -63,6 +66,7 @@ export function draftOf(model: Schemas["ModelConfigAnswer"]): ModelDraft {
     vision: vision === null || vision === undefined ? "" : vision ? "yes" : "no",
     options: Object.keys(others).length > 0 ? JSON.stringify(others, null, 2) : "",
     roles: isLimited ? (model.role_access ?? []) : null,
+    people: model.user_access ?? [],
   };
 }
 
@@ -102,6 +106,6 @@ export function bodyOf(draft: ModelDraft, before: Schemas["ModelConfigAnswer"] |
     is_default: draft.isDefault,
     enabled: before?.enabled ?? true,
     role_access: draft.roles,
-    user_access: draft.roles === null ? null : (before?.user_access ?? null),
+    user_access: draft.roles === null ? null : draft.people,
   };
 }

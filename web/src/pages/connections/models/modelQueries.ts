@@ -5,16 +5,6 @@ import { api, call, type Schemas } from "@/api/client";
 export type Model = Schemas["ModelAnswer"];
 export type RegisteredModel = Schemas["ModelConfigAnswer"];
 
-export const chatModelsQuery = queryOptions({
-  queryKey: ["models", "chat"],
-  queryFn: async () => (await call(api.GET("/api/v1/models", { params: { query: { type: "chat" } } }))).items,
-});
-
-export const embeddingModelsQuery = queryOptions({
-  queryKey: ["models", "embedding"],
-  queryFn: async () => (await call(api.GET("/api/v1/models", { params: { query: { type: "embedding" } } }))).items,
-});
-
 export const registeredModelsQuery = queryOptions({
   queryKey: ["models", "registered"],
   queryFn: async () => (await call(api.GET("/api/v1/admin/models"))).items,
@@ -28,6 +18,11 @@ export const providersQuery = queryOptions({
 
 export function testModel(id: string) {
   return call(api.POST("/api/v1/models/{model_id}/test", { params: { path: { model_id: id } } }));
+}
+
+/** Ask for the first word of a model that need not be stored; `id` names the one that is edited. */
+export function testModelDraft(id: string | null, body: Schemas["ModelBody"]) {
+  return call(api.POST("/api/v1/admin/models/test", { body: { ...body, registered_id: id } }));
 }
 
 export function saveModel(id: string | null, body: Schemas["ModelBody"]): Promise<RegisteredModel> {

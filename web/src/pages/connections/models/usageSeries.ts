@@ -1,7 +1,7 @@
 /** Usage of models by day, ready for a plot and a table. */
 import type { Schemas } from "@/api/client";
 
-type Row = Schemas["UsageAnswer"];
+type UsageRow = Schemas["UsageAnswer"];
 export type Measure = "tokens" | "cost";
 
 export interface ModelSum {
@@ -19,7 +19,7 @@ export const MOST_SERIES = 5;
 export const OTHERS = "others";
 
 /** The sums of each model, the most used first. */
-export function sumByModel(rows: readonly Row[]): ModelSum[] {
+export function sumByModel(rows: readonly UsageRow[]): ModelSum[] {
   const sums = new Map<string, ModelSum>();
   for (const row of rows) {
     const sum = sums.get(row.model_id) ?? {
@@ -54,7 +54,7 @@ export interface Series {
   values: number[];
 }
 
-export function seriesOf(rows: readonly Row[], days: readonly string[], measure: Measure): Series[] {
+export function seriesOf(rows: readonly UsageRow[], days: readonly string[], measure: Measure): Series[] {
   const models = sumByModel(rows);
   const own = models.slice(0, models.length > MOST_SERIES ? MOST_SERIES - 1 : MOST_SERIES);
   const place = new Map(days.map((day, index) => [day, index]));

@@ -2,28 +2,28 @@
 import { Pencil, ScanText } from "lucide-react";
 import { memo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { Badge } from "@/components/Badge";
 import { Button, IconButton } from "@/components/Button";
-import { SwitchField } from "@/components/Field";
-import { useErrorToast } from "@/components/toasts";
+import { Badge } from "@/components/feedback/Badge";
+import { useErrorToast } from "@/components/feedback/toasts";
+import { SwitchField } from "@/components/forms/Field";
 import { formatNumber } from "@/i18n/format";
 import type { CharSpan } from "../passages";
-import { type Chunk, quoteOf } from "../passages";
-import type { Draft } from "../useDrafts";
+import { type DocumentChunk, quoteOf } from "../passages";
+import type { ChunkDraft } from "../useDrafts";
 import { ChunkEditor } from "./ChunkEditor";
 import styles from "./ChunkList.module.css";
 import { useChunkChange } from "./useChunkChange";
 
 interface Props {
-  chunk: Chunk;
+  chunk: DocumentChunk;
   isSelected: boolean;
   isWritable: boolean;
   span: CharSpan | undefined;
-  draft: Draft | undefined;
-  onDraft: (chunkId: string, draft: Draft | null) => void;
-  onSelect: (chunk: Chunk) => void;
-  onShow: (chunk: Chunk) => void;
-  onHover: (chunk: Chunk | null) => void;
+  draft: ChunkDraft | undefined;
+  onDraft: (chunkId: string, draft: ChunkDraft | null) => void;
+  onSelect: (chunk: DocumentChunk) => void;
+  onShow: (chunk: DocumentChunk) => void;
+  onHover: (chunk: DocumentChunk | null) => void;
 }
 
 // Longer texts are cut until somebody wants to see all of them.

@@ -3,28 +3,28 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { ApiError } from "@/api/errors";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextAreaField } from "@/components/Field";
-import { Notice } from "@/components/Notice";
-import { notify } from "@/components/toasts";
-import type { Chunk } from "../passages";
-import type { Draft } from "../useDrafts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { notify } from "@/components/feedback/toasts";
+import { TextAreaField } from "@/components/forms/Field";
+import type { DocumentChunk } from "../passages";
+import type { ChunkDraft } from "../useDrafts";
 import styles from "./ChunkList.module.css";
 import { useChunkChange, useFreshChunk } from "./useChunkChange";
 
 const CHANGED_MEANWHILE = 40901;
 
 interface Props {
-  chunk: Chunk;
-  draft: Draft;
-  onDraft: (draft: Draft | null) => void;
+  chunk: DocumentChunk;
+  draft: ChunkDraft;
+  onDraft: (draft: ChunkDraft | null) => void;
 }
 
 export function ChunkEditor({ chunk, draft, onDraft }: Props) {
   const { t } = useTranslation(["documents", "common"]);
   const change = useChunkChange(chunk);
   const fresh = useFreshChunk(chunk);
-  const [theirs, setTheirs] = useState<Chunk | null>(null);
+  const [theirs, setTheirs] = useState<DocumentChunk | null>(null);
 
   async function save(version: number) {
     try {
@@ -80,7 +80,7 @@ export function ChunkEditor({ chunk, draft, onDraft }: Props) {
   );
 }
 
-function Conflict({ theirs, onTake, onKeep }: { theirs: Chunk; onTake: () => void; onKeep: () => void }) {
+function Conflict({ theirs, onTake, onKeep }: { theirs: DocumentChunk; onTake: () => void; onKeep: () => void }) {
   const { t } = useTranslation("documents");
   return (
     <Notice tone="warning">

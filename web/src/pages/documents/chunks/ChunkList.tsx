@@ -3,12 +3,12 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { ListX } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { CheckboxField } from "@/components/Field";
-import { EmptyState } from "@/components/Notice";
-import { Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { EmptyState } from "@/components/feedback/Notice";
+import { CheckboxField } from "@/components/forms/Field";
+import { Skeleton } from "@/components/layout/Page";
 import { formatNumber } from "@/i18n/format";
-import type { CharSpan, Chunk } from "../passages";
+import type { CharSpan, DocumentChunk } from "../passages";
 import type { Chunks } from "../queries";
 import { useDrafts } from "../useDrafts";
 import { ChunkCard } from "./ChunkCard";
@@ -17,16 +17,16 @@ import styles from "./ChunkList.module.css";
 interface Props {
   documentId: string;
   chunks: Chunks;
-  selected: Chunk | null;
+  selected: DocumentChunk | null;
   span: CharSpan | undefined;
   isWritable: boolean;
   /** Whether only passages that were edited or switched off are shown. */
   isChanged: boolean;
   onChanged: (changed: boolean) => void;
-  onSelect: (chunk: Chunk) => void;
+  onSelect: (chunk: DocumentChunk) => void;
   /** Select a passage and, on a small screen, go to the original. */
-  onShow: (chunk: Chunk) => void;
-  onHover: (chunk: Chunk | null) => void;
+  onShow: (chunk: DocumentChunk) => void;
+  onHover: (chunk: DocumentChunk | null) => void;
 }
 
 export function ChunkList(props: Props) {
@@ -116,7 +116,7 @@ function Cards({ documentId, chunks, selected, span, isWritable, onSelect, onSho
 
 /** Scroll to the selected passage when another one is selected. */
 function useReveal(
-  selected: Chunk | null,
+  selected: DocumentChunk | null,
   items: Chunks["items"],
   isLaidOut: boolean,
   scrollTo: (index: number) => void,

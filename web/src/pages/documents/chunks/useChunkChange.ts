@@ -1,11 +1,11 @@
 /** Change a passage: its text, or whether searches find it. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api, call, type Schemas } from "@/api/client";
-import type { Chunk } from "../passages";
+import type { DocumentChunk } from "../passages";
 
 type ChunkPage = Schemas["Items_ChunkAnswer_"];
 
-export function useChunkChange(chunk: Chunk) {
+export function useChunkChange(chunk: DocumentChunk) {
   const queries = useQueryClient();
   const { knowledge_base_id: kbId, document_id: documentId } = chunk;
   return useMutation({
@@ -33,7 +33,7 @@ export function useChunkChange(chunk: Chunk) {
 }
 
 /** The passage as it is now, after somebody else changed it. */
-export function useFreshChunk(chunk: Chunk) {
+export function useFreshChunk(chunk: DocumentChunk) {
   return useMutation({
     mutationFn: () =>
       call(

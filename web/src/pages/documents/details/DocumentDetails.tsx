@@ -1,7 +1,7 @@
 /** All that is known of a document. */
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { Dialog } from "@/components/Dialog";
+import { Dialog } from "@/components/overlays/Dialog";
 import { formatBytes, formatDateTime, formatNumber } from "@/i18n/format";
 import type { DocumentAnswer } from "../queries";
 import styles from "./DocumentDetails.module.css";

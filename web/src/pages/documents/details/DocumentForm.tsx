@@ -2,10 +2,10 @@
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField, TextField } from "@/components/Field";
-import { notify } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { notify } from "@/components/feedback/toasts";
+import { SelectField, TextField } from "@/components/forms/Field";
+import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 import type { DocumentAnswer } from "../queries";
 import { useDocumentActions } from "../useDocumentActions";
 import styles from "./DocumentDetails.module.css";

@@ -1,10 +1,10 @@
 /** What a person should know of a document's processing: progress, failure with the next step, warnings. */
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
-import { ProgressBar } from "@/components/Badge";
 import { Button } from "@/components/Button";
-import { Notice } from "@/components/Notice";
-import { useErrorToast } from "@/components/toasts";
+import { ProgressBar } from "@/components/feedback/Badge";
+import { Notice } from "@/components/feedback/Notice";
+import { useErrorToast } from "@/components/feedback/toasts";
 import { currentLanguage } from "@/i18n";
 import { formatDuration, formatNumber, formatRelative } from "@/i18n/format";
 import type { DocumentAnswer } from "../queries";

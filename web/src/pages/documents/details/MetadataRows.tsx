@@ -2,7 +2,7 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { Button, IconButton } from "@/components/Button";
-import { SelectField, TextField } from "@/components/Field";
+import { SelectField, TextField } from "@/components/forms/Field";
 import styles from "./DocumentDetails.module.css";
 import { KINDS, type Kind, type MetadataRow, type RowError } from "./metadata";
 

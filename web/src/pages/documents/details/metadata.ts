@@ -1,7 +1,7 @@
 /** Metadata of a document as rows of a form. */
 import type { DocumentAnswer } from "../queries";
 
-export type Metadata = DocumentAnswer["metadata"];
+export type DocumentMetadata = DocumentAnswer["metadata"];
 export const KINDS = ["text", "number", "boolean", "list"] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -13,17 +13,17 @@ export interface MetadataRow {
 }
 
 /** Values that an older version stored and no form can show keep out of it. */
-export function rowsOf(metadata: Metadata): MetadataRow[] {
+export function rowsOf(metadata: DocumentMetadata): MetadataRow[] {
   return Object.entries(metadata).map(([key, value], id) => ({ id, key, kind: kindOf(value), value: textOf(value) }));
 }
 
-function kindOf(value: Metadata[string]): Kind {
+function kindOf(value: DocumentMetadata[string]): Kind {
   if (typeof value === "number") return "number";
   if (typeof value === "boolean") return "boolean";
   return Array.isArray(value) ? "list" : "text";
 }
 
-export function textOf(value: Metadata[string]): string {
+export function textOf(value: DocumentMetadata[string]): string {
   if (Array.isArray(value)) return value.join("; ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
@@ -31,8 +31,10 @@ export function textOf(value: Metadata[string]): string {
 export type RowError = "no_key" | "twice" | "no_number";
 
 /** The metadata that rows stand for, or what is wrong with a row. Rows with neither key nor value are left out. */
-export function metadataOf(rows: readonly MetadataRow[]): { metadata: Metadata } | { row: number; error: RowError } {
-  const metadata: Metadata = {};
+export function metadataOf(
+  rows: readonly MetadataRow[],
+): { metadata: DocumentMetadata } | { row: number; error: RowError } {
+  const metadata: DocumentMetadata = {};
   for (const { id, key: written, kind, value } of rows) {
     const key = written.trim();
     if (!key && !value.trim()) continue;
@@ -44,7 +46,7 @@ export function metadataOf(rows: readonly MetadataRow[]): { metadata: Metadata }
   return { metadata };
 }
 
-function parsed(kind: Kind, value: string): Metadata[string] {
+function parsed(kind: Kind, value: string): DocumentMetadata[string] {
   if (kind === "number") return Number(value);
   if (kind === "boolean") return value === "true";
   if (kind === "text") return value;

@@ -2,7 +2,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { revealKey, useMarks } from "../MarkedText";
-import { type Chunk, headed, withoutOverlap } from "../passages";
+import { type DocumentChunk, headed, withoutOverlap } from "../passages";
 import type { Chunks } from "../queries";
 import { Blocks } from "./Blocks";
 import styles from "./renderers.module.css";
@@ -64,8 +64,8 @@ export function PassageOriginal({ chunks }: { chunks: Chunks }) {
 }
 
 interface PassageProps {
-  chunk: Chunk;
-  before: Chunk | undefined;
+  chunk: DocumentChunk;
+  before: DocumentChunk | undefined;
   isSelected: boolean;
   isHovered: boolean;
   quote: string | null;

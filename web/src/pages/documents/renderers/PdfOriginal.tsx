@@ -1,15 +1,16 @@
 /** The pages of a PDF, one below the other; those in view are drawn. */
 import { ChevronLeft, ChevronRight, ZoomIn, ZoomOut } from "lucide-react";
 import type { PDFDocumentProxy } from "pdfjs-dist";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { IconButton } from "@/components/Button";
-import { Skeleton } from "@/components/Page";
+import { Skeleton } from "@/components/layout/Page";
 import { formatPercent } from "@/i18n/format";
-import { revealKey, useMarks } from "../MarkedText";
+import { MarksContext, revealKey, useMarks } from "../MarkedText";
 import { type PageSize, PdfPage } from "./PdfPage";
 import { openPdf } from "./pdf";
 import styles from "./pdf.module.css";
+import { useStartPage } from "./quotePage";
 import type { RendererProps } from "./registry";
 
 const ZOOMS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3];
@@ -49,28 +50,32 @@ function usePdf(file: Blob, onFailure: () => void): OpenPdf | undefined {
 
 function PdfPages({ pdf, size }: { pdf: PDFDocumentProxy; size: PageSize }) {
   const frame = useRef<HTMLDivElement>(null);
-  const { selected, revealed, visit, page: wanted } = useMarks();
+  const marks = useMarks();
+  const { selected, revealed, visit, page: markedPage } = marks;
+  const startPage = useStartPage(pdf);
   const [zoom, setZoom] = useState(1);
   const scale = useFittingScale(frame, size.width) * zoom;
   const [page, goTo] = useCurrentPage(frame, scale);
   // The text is brought into view when it is drawn; the page it is on must be first.
   useEffect(() => {
-    if (scale && selected?.page && revealed.current !== revealKey(selected, visit)) goTo(selected.page);
-  }, [scale, selected, revealed, visit, goTo]);
+    if (scale && selected && startPage && revealed.current !== revealKey(selected, visit)) goTo(startPage);
+  }, [scale, selected, startPage, revealed, visit, goTo]);
   const isLaidOut = scale > 0;
   useEffect(() => {
-    if (isLaidOut && wanted && revealed.current === null) goTo(wanted);
-  }, [isLaidOut, wanted, revealed, goTo]);
+    if (isLaidOut && markedPage && revealed.current === null) goTo(markedPage);
+  }, [isLaidOut, markedPage, revealed, goTo]);
   return (
     <div className={styles.viewer}>
       <PdfBar page={page} pages={pdf.numPages} zoom={zoom} onPage={goTo} onZoom={setZoom} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <div ref={frame} className={styles.frame} data-scroll tabIndex={0}>
-        {scale > 0 &&
-          Array.from({ length: pdf.numPages }, (_, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a page is its number
-            <PdfPage key={index} pdf={pdf} number={index + 1} size={size} scale={scale} />
-          ))}
+        <MarksContext value={useMemo(() => ({ ...marks, startPage }), [marks, startPage])}>
+          {scale > 0 &&
+            Array.from({ length: pdf.numPages }, (_, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a page is its number
+              <PdfPage key={index} pdf={pdf} number={index + 1} size={size} scale={scale} />
+            ))}
+        </MarksContext>
       </div>
     </div>
   );

@@ -108,7 +108,8 @@ function Drawing({ page, scale }: { page: PDFPageProxy; scale: number }) {
     <>
       <canvas ref={canvas} className={styles.canvas} />
       <MarkedText version={version} page={page.pageNumber} className={styles.marked}>
-        <div ref={layer} className={styles.textLayer} />
+        {/* pdf.js measures letters in no language; another one may have letters of another width. */}
+        <div ref={layer} lang="" className={styles.textLayer} />
       </MarkedText>
     </>
   );

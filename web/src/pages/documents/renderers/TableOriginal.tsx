@@ -1,6 +1,7 @@
 /** A CSV or TSV file as a table. */
-import { memo, useEffect, useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { TextTable } from "@/components/layout/TextTable";
 import { parseRows } from "../csv";
 import { MarkedText } from "../MarkedText";
 import type { RendererProps } from "./registry";
@@ -10,48 +11,21 @@ import { useText } from "./useText";
 const MOST_CELLS = 20_000;
 
 export function TableOriginal(props: RendererProps) {
+  const { t } = useTranslation("documents");
   const { document, onFailure } = props;
   const text = useText(props);
-  const rows = useMemo(
-    () => (text === undefined ? undefined : parseRows(text, document.media_type === "text/csv" ? undefined : "\t")),
-    [text, document.media_type],
-  );
-  const isTooLarge = rows !== undefined && rows.length * (rows[0]?.length ?? 0) > MOST_CELLS;
+  const table = useMemo(() => {
+    if (text === undefined) return undefined;
+    const [head = [], ...rows] = parseRows(text, document.media_type === "text/csv" ? undefined : "\t");
+    return { head, rows };
+  }, [text, document.media_type]);
+  const isTooLarge = table !== undefined && (table.rows.length + 1) * table.head.length > MOST_CELLS;
   useEffect(() => {
     if (isTooLarge) onFailure();
   }, [isTooLarge, onFailure]);
   return (
-    <MarkedText version={rows} className={styles.table}>
-      {rows && !isTooLarge && <Rows rows={rows} />}
+    <MarkedText version={table} className={styles.table}>
+      {table && !isTooLarge && <TextTable label={t("original.table")} head={table.head} rows={table.rows} />}
     </MarkedText>
   );
 }
-
-const Rows = memo(function Rows({ rows: [head = [], ...rows] }: { rows: string[][] }) {
-  const { t } = useTranslation("documents");
-  return (
-    <table aria-label={t("original.table")}>
-      <thead>
-        <tr>
-          {head.map((cell, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: cells have no other identity
-            <th key={index} scope="col">
-              {cell}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity
-          <tr key={index}>
-            {row.map((cell, column) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: cells have no other identity
-              <td key={column}>{cell}</td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-});

@@ -1,6 +1,7 @@
 /** Which documents are shown, and in which order. */
 import { useTranslation } from "react-i18next";
-import { type DocumentSearch, SORTS, STATUSES } from "../searchParams";
+import { SearchField } from "@/components/forms/SearchField";
+import { type DocumentSearch, MOST_LETTERS, SORTS, STATUSES } from "../searchParams";
 import styles from "./Documents.module.css";
 
 export function DocumentFilters({
@@ -14,7 +15,13 @@ export function DocumentFilters({
 }) {
   const { t } = useTranslation("knowledge");
   return (
-    <div className={styles.filters}>
+    <search className={styles.filters}>
+      <SearchField
+        label={t("documents.name_filter")}
+        value={search.q ?? ""}
+        maxLength={MOST_LETTERS}
+        onSearch={(q) => set({ q: q || undefined, page: undefined })}
+      />
       <label>
         {t("documents.status")}
         <select
@@ -49,6 +56,6 @@ export function DocumentFilters({
         </select>
       </label>
       <output className={styles.count}>{t("documents.count", { count: total })}</output>
-    </div>
+    </search>
   );
 }

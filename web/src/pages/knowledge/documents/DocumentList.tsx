@@ -6,10 +6,10 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { EmptyState } from "@/components/Notice";
-import { Skeleton } from "@/components/Page";
-import { Pager } from "@/components/Pager";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { EmptyState } from "@/components/feedback/Notice";
+import { Skeleton } from "@/components/layout/Page";
+import { Pager } from "@/components/layout/Pager";
 import { useBulkAction } from "../knowledgeActions";
 import { documentsQuery, knowledgeBaseQuery } from "../queries";
 import type { DocumentSearch } from "../searchParams";
@@ -41,26 +41,26 @@ export function DocumentList() {
 
 function Documents({ kbId, mayWrite, isOwner }: { kbId: string; mayWrite: boolean; isOwner: boolean }) {
   const search = route.useSearch();
-  const navigate = useNavigate({ from: "/knowledge-bases/$kbId/" });
+  const navigate = useNavigate();
   const found = useQuery(documentsQuery(kbId, search));
   const bulk = useBulkAction(kbId);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const set = (part: Partial<DocumentSearch>) => {
     setSelected(new Set());
-    void navigate({ search: (before: DocumentSearch) => ({ ...before, ...part }), replace: true, resetScroll: false });
+    void navigate({ to: ".", search: { ...search, ...part }, replace: true, resetScroll: false });
   };
   if (found.isPending) return <Skeleton lines={8} />;
   if (found.isError) return <ErrorNotice error={found.error} onRetry={() => found.refetch()} />;
   const { items, total, pages, page } = found.data;
-  if (!total && !search.status) return mayWrite ? null : <NoDocuments />;
+  if (!total && !search.status && !search.q) return mayWrite ? null : <NoDocuments />;
   return (
     <>
       <DocumentFilters search={search} set={set} total={total} />
       <DocumentSelectionBar
         documents={items.filter(({ id }) => selected.has(id))}
         total={total}
-        status={search.status}
+        status={search.q ? undefined : search.status}
         mayWrite={mayWrite}
         isOwner={isOwner}
         busy={bulk.isPending}
@@ -82,7 +82,7 @@ function Documents({ kbId, mayWrite, isOwner }: { kbId: string; mayWrite: boolea
           onDialog={setDialog}
         />
       ) : (
-        <NothingFound onAll={() => set({ status: undefined, page: undefined })} />
+        <NothingFound onAll={() => set({ q: undefined, status: undefined, page: undefined })} />
       )}
       <Pager page={page} pages={pages} onPage={(next) => set({ page: next > 1 ? next : undefined })} />
       <DocumentDialogs

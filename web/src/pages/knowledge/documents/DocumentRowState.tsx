@@ -1,6 +1,6 @@
 /** How far a document is; where it failed or waits, why and what to do. */
 import { useTranslation } from "react-i18next";
-import { Badge, ProgressBar, type Tone } from "@/components/Badge";
+import { Badge, ProgressBar, type Tone } from "@/components/feedback/Badge";
 import { formatDuration, formatPercent } from "@/i18n/format";
 import type { DocumentRow } from "../queries";
 import { STATUSES, type Status } from "../searchParams";

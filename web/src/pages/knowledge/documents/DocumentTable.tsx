@@ -1,10 +1,11 @@
 /** The table of documents, with what can be done with each. */
 import { Link } from "@tanstack/react-router";
-import { ArrowDown, ArrowUp, Lock, MoreHorizontal } from "lucide-react";
+import { ArrowDown, ArrowUp, Lock, MoreHorizontal, RotateCcw } from "lucide-react";
+import { type Dispatch, memo, type SetStateAction, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { IconButton } from "@/components/Button";
-import { Menu } from "@/components/Menu";
-import { Table } from "@/components/Page";
+import { Button, IconButton } from "@/components/Button";
+import { Table } from "@/components/layout/Page";
+import { AnchoredMenu } from "@/components/overlays/Menu";
 import { formatBytes, formatDateTime, formatNumber, formatRelative } from "@/i18n/format";
 import type { BulkAction } from "../knowledgeActions";
 import type { DocumentRow } from "../queries";
@@ -24,7 +25,12 @@ interface Doing {
 
 interface Choosing {
   selected: ReadonlySet<string>;
-  onSelect: (selected: ReadonlySet<string>) => void;
+  onSelect: Dispatch<SetStateAction<ReadonlySet<string>>>;
+}
+
+interface OpenedMenu {
+  document: DocumentRow;
+  anchor: HTMLElement;
 }
 
 export function DocumentTable({
@@ -40,37 +46,49 @@ export function DocumentTable({
   }) {
   const { t } = useTranslation("knowledge");
   const { selected, onSelect, mayWrite } = rest;
+  const [opened, setOpened] = useState<OpenedMenu | null>(null);
   const isAll = documents.length > 0 && documents.every(({ id }) => selected.has(id));
   return (
-    <Table
-      label={t("tab.documents")}
-      head={
-        <>
-          {mayWrite && (
-            <th className={styles.tick}>
-              <input
-                type="checkbox"
-                aria-label={t("documents.select_page")}
-                checked={isAll}
-                onChange={() => onSelect(new Set(isAll ? [] : documents.map(({ id }) => id)))}
-              />
+    <>
+      <Table
+        label={t("tab.documents")}
+        head={
+          <>
+            {mayWrite && (
+              <th className={styles.tick}>
+                <input
+                  type="checkbox"
+                  aria-label={t("documents.select_page")}
+                  checked={isAll}
+                  onChange={() => onSelect(new Set(isAll ? [] : documents.map(({ id }) => id)))}
+                />
+              </th>
+            )}
+            <SortHead sort="name" search={search} onSort={onSort} />
+            <SortHead sort="status" search={search} onSort={onSort} />
+            <th className={styles.number}>{t("documents.passages")}</th>
+            <SortHead sort="file_size" search={search} onSort={onSort} />
+            <SortHead sort="updated_at" search={search} onSort={onSort} />
+            <th className={styles.menuHead}>
+              <span className="visually-hidden">{t("documents.actions")}</span>
             </th>
-          )}
-          <SortHead sort="name" search={search} onSort={onSort} />
-          <SortHead sort="status" search={search} onSort={onSort} />
-          <th className={styles.number}>{t("documents.passages")}</th>
-          <SortHead sort="file_size" search={search} onSort={onSort} />
-          <SortHead sort="updated_at" search={search} onSort={onSort} />
-          <th className={styles.menuHead}>
-            <span className="visually-hidden">{t("documents.actions")}</span>
-          </th>
-        </>
-      }
-    >
-      {documents.map((document) => (
-        <DocumentLine key={document.id} document={document} {...rest} />
-      ))}
-    </Table>
+          </>
+        }
+      >
+        {documents.map((document) => (
+          <DocumentLine
+            key={document.id}
+            document={document}
+            isSelected={selected.has(document.id)}
+            mayWrite={mayWrite}
+            onSelect={onSelect}
+            onAction={rest.onAction}
+            onMenu={setOpened}
+          />
+        ))}
+      </Table>
+      {opened && <DocumentMenu {...rest} {...opened} onClose={() => setOpened(null)} />}
+    </>
   );
 }
 
@@ -106,31 +124,37 @@ function SortHead({
   );
 }
 
-function DocumentLine({
-  document,
-  selected,
-  onSelect,
-  mayWrite,
+function DocumentMenu({
+  anchor,
+  onClose,
   ...doing
-}: Doing & Choosing & { document: DocumentRow }) {
-  const { t } = useTranslation(["knowledge", "common"]);
-  const entries = useDocumentEntries({ document, mayWrite, ...doing });
+}: Doing & { document: DocumentRow; anchor: HTMLElement; onClose: () => void }) {
+  return <AnchoredMenu anchor={anchor} entries={useDocumentEntries(doing)} onClose={onClose} />;
+}
+
+interface LineProps extends Pick<Doing, "mayWrite" | "onAction">, Pick<Choosing, "onSelect"> {
+  document: DocumentRow;
+  isSelected: boolean;
+  onMenu: (opened: OpenedMenu) => void;
+}
+
+// A page has fifty: ticking one must not draw them all.
+const DocumentLine = memo(function DocumentLine(props: LineProps) {
+  const { document, isSelected, onSelect, mayWrite, onAction, onMenu } = props;
+  const { t } = useTranslation("knowledge");
   const { id, name, chunk_count, pages, file_size, updated_at } = document;
   function toggle() {
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
-    onSelect(next);
+    onSelect((selected) => {
+      const next = new Set(selected);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
   }
   return (
     <tr>
       {mayWrite && (
         <td className={styles.tick}>
-          <input
-            type="checkbox"
-            aria-label={t("documents.select", { name })}
-            checked={selected.has(id)}
-            onChange={toggle}
-          />
+          <input type="checkbox" aria-label={t("documents.select", { name })} checked={isSelected} onChange={toggle} />
         </td>
       )}
       <td className={styles.name}>
@@ -153,6 +177,11 @@ function DocumentLine({
       </td>
       <td className={styles.state}>
         <DocumentRowState document={document} />
+        {mayWrite && document.status === "failed" && (
+          <Button size="s" icon={RotateCcw} onClick={() => onAction({ action: "retry", ids: [id] })}>
+            {t("action.retry")}
+          </Button>
+        )}
       </td>
       <td className={styles.number}>
         {document.searchable ? formatNumber(chunk_count) : "–"}
@@ -163,11 +192,14 @@ function DocumentLine({
         {formatRelative(updated_at)}
       </td>
       <td className={styles.menu}>
-        <Menu
-          trigger={<IconButton icon={MoreHorizontal} size="s" label={t("documents.actions_of", { name })} />}
-          entries={entries}
+        <IconButton
+          icon={MoreHorizontal}
+          size="s"
+          label={t("documents.actions_of", { name })}
+          aria-haspopup="menu"
+          onClick={(event) => onMenu({ document, anchor: event.currentTarget })}
         />
       </td>
     </tr>
   );
-}
+});

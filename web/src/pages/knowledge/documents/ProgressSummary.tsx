@@ -2,15 +2,23 @@
 import { Link } from "@tanstack/react-router";
 import { Pause, Play, RotateCcw } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { ProgressBar } from "@/components/Badge";
 import { Button } from "@/components/Button";
+import { ProgressBar } from "@/components/feedback/Badge";
 import { formatDuration, formatNumber, formatPercent } from "@/i18n/format";
 import { useBulkAction, usePauseBase } from "../knowledgeActions";
-import type { Progress } from "../queries";
+import type { IngestionProgress } from "../queries";
 import { STATUSES } from "../searchParams";
 import styles from "./Documents.module.css";
 
-export function ProgressSummary({ kbId, progress, mayWrite }: { kbId: string; progress: Progress; mayWrite: boolean }) {
+export function ProgressSummary({
+  kbId,
+  progress,
+  mayWrite,
+}: {
+  kbId: string;
+  progress: IngestionProgress;
+  mayWrite: boolean;
+}) {
   const { t } = useTranslation("knowledge");
   const { counts, percent, eta_seconds, paused } = progress;
   const open = (counts.pending ?? 0) + (counts.processing ?? 0) + (counts.paused ?? 0);

@@ -2,8 +2,8 @@
 import { Ban, Download, Eye, Pause, Pencil, Play, RotateCcw, Trash2 } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { save } from "@/api/client";
-import type { MenuEntry } from "@/components/Menu";
-import { useErrorToast } from "@/components/toasts";
+import { useErrorToast } from "@/components/feedback/toasts";
+import type { MenuEntry } from "@/components/overlays/Menu";
 import type { ActionName, BulkAction } from "../knowledgeActions";
 import type { DocumentRow } from "../queries";
 import type { OpenDialog } from "./DocumentDialogs";

@@ -3,7 +3,7 @@ import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useEffect, useState } from "react";
 import { readEvents, type ServerEvent } from "@/api/eventStream";
 import { authorizedFetch } from "@/api/session";
-import { type DocumentRow, documentListKey, type Progress, progressQuery } from "../queries";
+import { type DocumentRow, documentListKey, type IngestionProgress, progressQuery } from "../queries";
 
 const POLL_MS = 3000;
 const AGAIN_MS = 5000;
@@ -11,7 +11,7 @@ const REFRESH_MS = 2500;
 
 type DocumentPage = { items: DocumentRow[] };
 
-export function useProgress(kbId: string): Progress | undefined {
+export function useProgress(kbId: string): IngestionProgress | undefined {
   const queries = useQueryClient();
   const [isLive, setLive] = useState(false);
   const progress = useQuery({ ...progressQuery(kbId), refetchInterval: isLive ? false : POLL_MS });
@@ -79,17 +79,17 @@ class ProgressFollower {
   /** Whether the stream says that nothing more will come. */
   private take({ name, data }: ServerEvent): boolean {
     if (name === "snapshot") {
-      const snapshot = JSON.parse(data) as { progress: Progress };
+      const snapshot = JSON.parse(data) as { progress: IngestionProgress };
       this.onLive(true);
       this.setProgress(snapshot.progress);
       this.refreshLists();
-    } else if (name === "progress") this.setProgress(JSON.parse(data) as Progress);
+    } else if (name === "progress") this.setProgress(JSON.parse(data) as IngestionProgress);
     else if (name === "document") this.setDocument(JSON.parse(data) as DocumentRow);
     else if (name === "removed") this.refreshLists();
     return name === "end" && (JSON.parse(data) as { reason?: string }).reason === "access";
   }
 
-  private setProgress(progress: Progress): void {
+  private setProgress(progress: IngestionProgress): void {
     const { queryKey } = progressQuery(this.kbId);
     const before = this.queries.getQueryData(queryKey);
     this.queries.setQueryData(queryKey, progress);

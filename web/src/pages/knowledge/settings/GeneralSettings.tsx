@@ -2,20 +2,20 @@
 import type { FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { SwitchField, TextAreaField, TextField } from "@/components/Field";
-import { Card, Section } from "@/components/Page";
-import { notify, useErrorToast } from "@/components/toasts";
-import { useDraft } from "@/pages/connections/useDraft";
+import { notify, useErrorToast } from "@/components/feedback/toasts";
+import { SwitchField, TextAreaField, TextField } from "@/components/forms/Field";
+import { FormError } from "@/components/forms/FormError";
+import { useDraft } from "@/components/forms/useDraft";
+import { Card, Section } from "@/components/layout/Page";
 import styles from "../Form.module.css";
-import { FormError } from "../FormError";
-import { type Change, useChangeBase } from "../knowledgeActions";
+import { type KnowledgeBaseChange, useChangeBase } from "../knowledgeActions";
 import type { KnowledgeBase } from "../queries";
 
 export function GeneralSettings({ base, isOwner }: { base: KnowledgeBase; isOwner: boolean }) {
   const { t } = useTranslation("knowledge");
   const change = useChangeBase(base.id);
   const onError = useErrorToast();
-  const toggle = (part: Change) => change.mutate(part, { onError });
+  const toggle = (part: KnowledgeBaseChange) => change.mutate(part, { onError });
   return (
     <Section title={t("settings.general")}>
       <Card className={styles.form}>

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
-import { Section, Skeleton } from "@/components/Page";
+import { Section, Skeleton } from "@/components/layout/Page";
 import { formatDateTime } from "@/i18n/format";
 import { type KnowledgeBase, knowledgeBaseQuery, reindexQuery } from "../queries";
 import { GeneralSettings } from "./GeneralSettings";

@@ -1,7 +1,7 @@
 /** What the saved questions find with the present settings and with the new ones. */
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
-import { Table } from "@/components/Page";
+import { Table } from "@/components/layout/Page";
 import { formatNumber, formatPercent } from "@/i18n/format";
 import styles from "./Settings.module.css";
 

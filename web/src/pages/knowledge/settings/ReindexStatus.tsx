@@ -4,12 +4,12 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
-import { ProgressBar } from "@/components/Badge";
 import { Button } from "@/components/Button";
-import { ConfirmDialog } from "@/components/Dialog";
-import { Notice } from "@/components/Notice";
-import { Card, Section } from "@/components/Page";
-import { useErrorToast } from "@/components/toasts";
+import { ProgressBar } from "@/components/feedback/Badge";
+import { Notice } from "@/components/feedback/Notice";
+import { useErrorToast } from "@/components/feedback/toasts";
+import { Card, Section } from "@/components/layout/Page";
+import { ConfirmDialog } from "@/components/overlays/Dialog";
 import { formatDateTime, formatDuration, formatPercent } from "@/i18n/format";
 import form from "../Form.module.css";
 import { useRefresh } from "../knowledgeActions";
@@ -19,9 +19,9 @@ import { splittingOf } from "./presets";
 import { RecallTable } from "./RecallTable";
 import styles from "./Settings.module.css";
 
-type Step = "cutover" | "without_failed" | "cancel" | "rollback";
+type ReindexStep = "cutover" | "without_failed" | "cancel" | "rollback";
 
-function stepRequest(kbId: string, step: Step) {
+function stepRequest(kbId: string, step: ReindexStep) {
   const params = { path: { kb_id: kbId } };
   if (step === "cancel") return call(api.POST("/api/v1/knowledge-bases/{kb_id}/reindex/cancel", { params }));
   if (step === "rollback") return call(api.POST("/api/v1/knowledge-bases/{kb_id}/reindex/rollback", { params }));
@@ -125,14 +125,14 @@ function UnderWay({ kbId, reindex }: { kbId: string; reindex: Reindex }) {
 function Steps({ kbId, reindex }: { kbId: string; reindex: Reindex }) {
   const { t } = useTranslation("knowledge");
   const refresh = useRefresh(kbId);
-  const [asks, setAsks] = useState<Step | null>(null);
+  const [asks, setAsks] = useState<ReindexStep | null>(null);
   const go = useMutation({
-    mutationFn: (step: Step) => stepRequest(kbId, step),
+    mutationFn: (step: ReindexStep) => stepRequest(kbId, step),
     onSettled: refresh,
   });
   const onError = useErrorToast();
   const steps = stepsOf(reindex);
-  const isGentle = (step: Step) => step === "cutover" && reindex.state === "ready";
+  const isGentle = (step: ReindexStep) => step === "cutover" && reindex.state === "ready";
   return (
     <div className={form.actions}>
       {steps.map((step) => (
@@ -159,7 +159,7 @@ function Steps({ kbId, reindex }: { kbId: string; reindex: Reindex }) {
   );
 }
 
-function stepsOf({ state, previous }: Reindex): Step[] {
+function stepsOf({ state, previous }: Reindex): ReindexStep[] {
   if (state === "ready" || state === "held") return ["cutover", "cancel"];
   if (state === "blocked") return ["without_failed", "cancel"];
   if (state === "running") return ["cancel"];

@@ -2,12 +2,12 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { Card, Section } from "@/components/Page";
-import { notify } from "@/components/toasts";
+import { notify } from "@/components/feedback/toasts";
+import { FormError } from "@/components/forms/FormError";
+import { Card, Section } from "@/components/layout/Page";
 import type { RetrievalOptions } from "@/pages/search/searchParams";
 import { OptionsForm } from "@/pages/search/settings/OptionsForm";
 import styles from "../Form.module.css";
-import { FormError } from "../FormError";
 import { useChangeBase } from "../knowledgeActions";
 import type { KnowledgeBase } from "../queries";
 

@@ -4,12 +4,12 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Notice } from "@/components/Notice";
-import { Card, Section, Skeleton } from "@/components/Page";
-import { notify } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { notify } from "@/components/feedback/toasts";
+import { FormError } from "@/components/forms/FormError";
+import { Card, Section, Skeleton } from "@/components/layout/Page";
 import form from "../Form.module.css";
-import { FormError } from "../FormError";
 import { type Subject, SubjectList, subjectBody, subjectOf } from "./SubjectList";
 
 const PLACE = "/api/v1/knowledge-bases/{kb_id}/shares";

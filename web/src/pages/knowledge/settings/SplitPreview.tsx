@@ -5,8 +5,8 @@ import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextField } from "@/components/Field";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { TextField } from "@/components/forms/Field";
 import { formatNumber } from "@/i18n/format";
 import { type ChosenDocument, DocumentChoice } from "@/pages/search/absence/DocumentChoice";
 import { overlapLength } from "./overlap";
@@ -14,7 +14,7 @@ import type { Splitting } from "./presets";
 import styles from "./SplitPreview.module.css";
 
 type Preview = Schemas["SplitPreviewAnswer"];
-type Piece = Schemas["PieceAnswer"];
+type SplitPreviewPiece = Schemas["PieceAnswer"];
 
 const PIECES = 30;
 const AGAIN_MS = 700;
@@ -124,7 +124,8 @@ function PreviewResult({ preview }: { preview: Preview }) {
           />
         ))}
       </div>
-      <ol className={styles.pieces}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <ol className={styles.pieces} tabIndex={0} aria-label={t("preview.title")}>
         {pieces.map((piece, place) => (
           <PieceBlock key={piece.index} piece={piece} before={pieces[place - 1]} />
         ))}
@@ -134,7 +135,7 @@ function PreviewResult({ preview }: { preview: Preview }) {
   );
 }
 
-function PieceBlock({ piece, before }: { piece: Piece; before: Piece | undefined }) {
+function PieceBlock({ piece, before }: { piece: SplitPreviewPiece; before: SplitPreviewPiece | undefined }) {
   const { t } = useTranslation("knowledge");
   const shared = before ? overlapLength(before.text, piece.text) : 0;
   const facts = [

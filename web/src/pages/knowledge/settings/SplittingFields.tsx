@@ -1,9 +1,9 @@
 /** How documents are cut, and which model turns the passages into vectors. */
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import { SelectField, TextField } from "@/components/Field";
+import { embeddingModelsQuery } from "@/api/models";
+import { SelectField, TextField } from "@/components/forms/Field";
 import styles from "../Form.module.css";
-import { embeddingModelsQuery } from "../queries";
 import { CHUNK_SIZES, SPLITTERS, type Splitting, splittingProblem } from "./presets";
 
 export function SplittingFields({

@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { api, call } from "@/api/client";
 import { Button, IconButton } from "@/components/Button";
-import { SelectField, TextField } from "@/components/Field";
+import { SelectField, TextField } from "@/components/forms/Field";
 import styles from "./SubjectList.module.css";
 
 export interface Subject {

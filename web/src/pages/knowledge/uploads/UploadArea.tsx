@@ -1,9 +1,10 @@
 /** Where files, folders and zip archives are dropped or chosen. */
-import { FolderUp, Upload } from "lucide-react";
+import { ClipboardPaste, FolderUp, Upload } from "lucide-react";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
 import { filesOfDrop, filesOfPicker, type Gathered } from "./droppedFiles";
+import { PasteDialog } from "./PasteDialog";
 import type { OnConflict } from "./sendBatch";
 import styles from "./UploadArea.module.css";
 import { UploadPanel } from "./UploadPanel";
@@ -27,6 +28,11 @@ export function UploadArea({ kbId, isEmpty }: { kbId: string; isEmpty: boolean }
     if (files.length || refusals.length) queue.add(files, onConflict, refusals);
   }
   const isOver = useWindowDrop((transfer) => void take(filesOfDrop(transfer)));
+  const [pasted, setPasted] = useState<string | null>(null);
+  usePaste((transfer) => {
+    if (transfer.files.length) void take(filesOfDrop(transfer));
+    else setPasted(transfer.getData("text/plain"));
+  });
   return (
     <>
       <section
@@ -38,7 +44,7 @@ export function UploadArea({ kbId, isEmpty }: { kbId: string; isEmpty: boolean }
           <p className={styles.lead}>{t(isOver ? "upload.drop_now" : isReading ? "upload.reading" : "upload.drop")}</p>
           <p className={styles.small}>{t("upload.formats")}</p>
         </div>
-        <Pickers onFiles={(files) => void take(Promise.resolve(filesOfPicker(files)))} />
+        <Pickers onFiles={(files) => void take(Promise.resolve(filesOfPicker(files)))} onPaste={() => setPasted("")} />
         <label className={styles.conflict}>
           {t("upload.conflict")}
           <select
@@ -55,11 +61,14 @@ export function UploadArea({ kbId, isEmpty }: { kbId: string; isEmpty: boolean }
         </label>
       </section>
       <UploadPanel queue={queue} />
+      {pasted !== null && (
+        <PasteDialog text={pasted} onFile={(file) => queue.add([file], onConflict)} onClose={() => setPasted(null)} />
+      )}
     </>
   );
 }
 
-function Pickers({ onFiles }: { onFiles: (files: FileList) => void }) {
+function Pickers({ onFiles, onPaste }: { onFiles: (files: FileList) => void; onPaste: () => void }) {
   const { t } = useTranslation("knowledge");
   const files = useRef<HTMLInputElement>(null);
   const folder = useRef<HTMLInputElement>(null);
@@ -87,6 +96,9 @@ function Pickers({ onFiles }: { onFiles: (files: FileList) => void }) {
       </Button>
       <Button icon={FolderUp} onClick={() => folder.current?.click()}>
         {t("upload.folder")}
+      </Button>
+      <Button icon={ClipboardPaste} onClick={onPaste}>
+        {t("paste.button")}
       </Button>
     </span>
   );
@@ -120,4 +132,20 @@ function useWindowDrop(onDrop: (transfer: DataTransfer) => void): boolean {
     };
   }, []);
   return depth > 0;
+}
+
+/** Files and texts that are pasted while no field and no dialog takes them. */
+function usePaste(onPaste: (transfer: DataTransfer) => void): void {
+  const latest = useRef(onPaste);
+  latest.current = onPaste;
+  useEffect(() => {
+    function paste(event: ClipboardEvent) {
+      const isTaken = event.target instanceof Element && event.target.closest("input, textarea, [role=dialog]");
+      if (isTaken || !event.clipboardData?.types.length) return;
+      event.preventDefault();
+      latest.current(event.clipboardData);
+    }
+    window.addEventListener("paste", paste);
+    return () => window.removeEventListener("paste", paste);
+  }, []);
 }

@@ -2,8 +2,8 @@
 import { Pause, Play, RotateCcw, X } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
-import { ProgressBar } from "@/components/Badge";
 import { Button } from "@/components/Button";
+import { ProgressBar } from "@/components/feedback/Badge";
 import { formatBytes, formatDuration, formatNumber } from "@/i18n/format";
 import { useFailureText } from "../useFailureText";
 import styles from "./UploadArea.module.css";

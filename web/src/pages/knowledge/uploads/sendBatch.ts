@@ -7,7 +7,7 @@ import { documentName, type UploadBatch } from "./uploadPlan";
 export type OnConflict = Schemas["OnConflict"];
 
 /** What became of one file or one member of an archive. */
-export interface Outcome {
+export interface UploadOutcome {
   name: string;
   outcome?: Schemas["UploadAnswer"]["outcome"];
   error?: { code: number; message: string; message_zh?: string };
@@ -19,7 +19,7 @@ export async function sendBatch(
   onConflict: OnConflict,
   onSent: (bytes: number) => void,
   signal: AbortSignal,
-): Promise<Outcome[]> {
+): Promise<UploadOutcome[]> {
   const isArchive = batch.kind === "archive";
   const form = new FormData();
   for (const { file, path } of batch.files) form.append("file", file, documentName(path));

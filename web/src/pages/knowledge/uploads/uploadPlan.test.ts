@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { documentName, isHidden, type PickedFile, planBatches } from "./uploadPlan";
+import { documentName, isHidden, type PickedFile, planBatches, textFileName } from "./uploadPlan";
 
 function picked(path: string, size: number): PickedFile {
   return { path, file: { size, name: path } as File };
@@ -47,4 +47,11 @@ describe("planBatches", () => {
     expect(Math.max(...plan.map(({ bytes }) => bytes))).toBeLessThanOrEqual(512 * 1024);
     expect(plan.reduce((sum, { files }) => sum + files.length, 0)).toBe(40);
   });
+});
+
+describe("textFileName", () => {
+  it("takes the given name", () => expect(textFileName("notes.txt", "# A", "Note")).toBe("notes.txt"));
+  it("gives Markdown its ending", () => expect(textFileName(" v1.2 of a/b ", "", "Note")).toBe("v1.2 of a b.md"));
+  it("takes the first line", () => expect(textFileName("", "\n## 重启步骤。\n\nmore", "Note")).toBe("重启步骤.md"));
+  it("has a name for what has no words", () => expect(textFileName("", "# \n", "Note")).toBe("Note.md"));
 });

@@ -64,3 +64,15 @@ export function planBatches(picked: readonly PickedFile[], senders: number): Upl
   close();
   return batches;
 }
+
+const TITLE_LETTERS = 80;
+
+/** The file name of a pasted text: the given one, or its first line; Markdown where it has no ending. */
+export function textFileName(name: string, text: string, untitled: string): string {
+  const first = text.trim().split("\n", 1)[0] ?? "";
+  const title = [...first.replace(/^[#>*\-\s]+/, "").replace(/[\\/]/g, " ")].slice(0, TITLE_LETTERS).join("");
+  const whole = name.replace(/[\\/]/g, " ").trim();
+  if (/[^.]\.\w{1,10}$/.test(whole)) return whole;
+  // A line that ends like a sentence would leave its full stop before the ending.
+  return `${whole || title.replace(/[\s.。]+$/, "").trim() || untitled}.md`;
+}

@@ -1,11 +1,11 @@
 /** The uploads to one knowledge base: they go on while the person looks at other pages. */
 import { ApiError } from "@/api/errors";
-import { type OnConflict, type Outcome, sendBatch } from "./sendBatch";
+import { type OnConflict, sendBatch, type UploadOutcome } from "./sendBatch";
 import { type PickedFile, planBatches, type UploadBatch } from "./uploadPlan";
 
 export interface Refusal {
   name: string;
-  error: Outcome["error"];
+  error: UploadOutcome["error"];
   /** Why it did not even reach the server. */
   cause?: "unreachable" | "hidden" | "unreadable";
   /** What can be sent once more. */
@@ -133,7 +133,7 @@ export class UploadQueue {
     this.settle();
   }
 
-  private async attempt(batch: UploadBatch): Promise<Outcome[] | Refusal> {
+  private async attempt(batch: UploadBatch): Promise<UploadOutcome[] | Refusal> {
     const { signal } = this.aborter;
     for (let tried = 1; ; tried++) {
       try {
@@ -151,7 +151,7 @@ export class UploadQueue {
     }
   }
 
-  private count(batch: UploadBatch, outcomes: Outcome[] | Refusal): void {
+  private count(batch: UploadBatch, outcomes: UploadOutcome[] | Refusal): void {
     const { state } = this;
     const finished = state.finished + batch.files.length;
     if (!Array.isArray(outcomes)) {

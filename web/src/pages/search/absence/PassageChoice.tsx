@@ -4,11 +4,11 @@ import { useId } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextField } from "@/components/Field";
-import { Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { TextField } from "@/components/forms/Field";
+import { Skeleton } from "@/components/layout/Page";
 import { Marked } from "../results/PassageText";
-import type { Chunk } from "../searchQueries";
+import type { ExpectedChunk } from "../searchQueries";
 import styles from "./PassageChoice.module.css";
 
 export function PassageChoice({
@@ -24,7 +24,7 @@ export function PassageChoice({
   words: string;
   onWords: (words: string) => void;
   chosen: string | null;
-  onChoose: (chunk: Chunk) => void;
+  onChoose: (chunk: ExpectedChunk) => void;
 }) {
   const { t } = useTranslation("search");
   const name = useId();

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
+import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 import type { PassageReference } from "../searchParams";
 import { type ChosenDocument, DocumentChoice } from "./DocumentChoice";
 import { PassageChoice } from "./PassageChoice";

@@ -4,9 +4,9 @@ import { Check, CircleDashed, X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Notice } from "@/components/Notice";
-import { Card, Section, Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { Card, Section, Skeleton } from "@/components/layout/Page";
 import { formatNumber } from "@/i18n/format";
 import { HeadingPath } from "../results/HitCard";
 import { PassageText } from "../results/PassageText";
@@ -140,8 +140,8 @@ function StepFacts({ name, state, why }: { name: StepName; state: StepState; why
   if (name === "legs" && (why.dense || why.sparse))
     return (
       <p className={styles.facts}>
-        {t("part.dense")}: {why.dense_used ? leg(why.dense) : t("why.dense_unused")} · {t("part.sparse")}:{" "}
-        {leg(why.sparse)}
+        {t("why.dense", { place: why.dense_used ? leg(why.dense) : t("why.dense_unused") })} ·{" "}
+        {t("why.sparse", { place: leg(why.sparse) })}
       </p>
     );
   if (state === "not_reached") return null;

@@ -2,8 +2,8 @@
 import { Link } from "@tanstack/react-router";
 import { ArrowRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { Notice } from "@/components/Notice";
-import { Table } from "@/components/Page";
+import { Notice } from "@/components/feedback/Notice";
+import { Table } from "@/components/layout/Page";
 import { differences } from "../settings/settingsDifference";
 import { useSettingWords } from "../settings/useSettingWords";
 import styles from "./ComparisonView.module.css";

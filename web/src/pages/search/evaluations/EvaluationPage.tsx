@@ -2,9 +2,9 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ArrowLeft } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { CheckboxField, SelectField } from "@/components/Field";
-import { Card, Section, Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { CheckboxField, SelectField } from "@/components/forms/Field";
+import { Card, Section, Skeleton } from "@/components/layout/Page";
 import { formatDateTime } from "@/i18n/format";
 import { SettingsList } from "../settings/SettingsList";
 import { ComparisonView } from "./ComparisonView";

@@ -43,6 +43,9 @@ function colours(inside: HTMLElement): (token: string) => string {
   };
 }
 
+/** No listener. */
+const nothing = () => null;
+
 export default function EvaluationPlot({ evaluations }: { evaluations: readonly Evaluation[] }) {
   const { t, i18n } = useTranslation("search");
   const box = useRef<HTMLDivElement>(null);
@@ -71,6 +74,8 @@ export default function EvaluationPlot({ evaluations }: { evaluations: readonly 
           ],
           ready: [({ setLegend }) => setLegend({ idx: inOrder.length - 1 })],
         },
+        // What presses would do, hide a line or zoom, the keyboard could not: the table has the same figures.
+        cursor: { bind: { mousedown: nothing, dblclick: nothing, click: nothing } },
         legend: { markers: { width: 2, dash: (_, index) => LINES[index - 1]?.border ?? "solid" } },
         axes: [
           {

@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, call, type Schemas } from "@/api/client";
 
-export type Question = Schemas["QuestionAnswer"];
+export type SavedQuestion = Schemas["QuestionAnswer"];
 export type Evaluation = Schemas["EvaluationAnswer"];
 export type WholeEvaluation = Schemas["WholeEvaluationAnswer"];
 export type QuestionResult = Schemas["QuestionResultAnswer"];

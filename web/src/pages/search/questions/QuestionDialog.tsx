@@ -5,17 +5,17 @@ import { type FormEvent, useId, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { Button, IconButton } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { CheckboxField, TextAreaField, TextField } from "@/components/Field";
-import { notify } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { notify } from "@/components/feedback/toasts";
+import { CheckboxField, TextAreaField, TextField } from "@/components/forms/Field";
+import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 import styles from "./QuestionDialog.module.css";
 
-export type ExpectedPassage = Schemas["ExpectedPassage"];
+export type ExpectedPassage = Schemas["ExpectedPassageBody"];
 
 const MOST = { question: 1000, text: 4000, name: 255, expected: 20 };
 
-interface Row extends ExpectedPassage {
+interface PassageField extends ExpectedPassage {
   id: string;
   ticked: boolean;
 }
@@ -33,7 +33,7 @@ export function QuestionDialog({ kbId, draft, onClose }: { kbId: string; draft: 
   const form = useId();
   const queries = useQueryClient();
   const [question, setQuestion] = useState(draft.question);
-  const [rows, setRows] = useState<Row[]>(() =>
+  const [rows, setRows] = useState<PassageField[]>(() =>
     draft.passages.map((passage, index) => ({ ...passage, id: String(index), text: passage.text.slice(0, MOST.text) })),
   );
   const expected = rows
@@ -61,7 +61,7 @@ export function QuestionDialog({ kbId, draft, onClose }: { kbId: string; draft: 
     event.preventDefault();
     save.mutate();
   }
-  const change = (id: string, part: Partial<Row>) =>
+  const change = (id: string, part: Partial<PassageField>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
   return (
     <Dialog
@@ -122,9 +122,9 @@ function PassageRow({
   onChange,
   onRemove,
 }: {
-  row: Row;
+  row: PassageField;
   number: number;
-  onChange: (part: Partial<Row>) => void;
+  onChange: (part: Partial<PassageField>) => void;
   onRemove: () => void;
 }) {
   const { t } = useTranslation("search");

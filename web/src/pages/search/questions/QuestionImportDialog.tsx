@@ -4,11 +4,11 @@ import { type FormEvent, useId, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
 import { Button } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { CheckboxField, TextField } from "@/components/Field";
-import { Notice } from "@/components/Notice";
-import { notify } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { notify } from "@/components/feedback/toasts";
+import { CheckboxField, TextField } from "@/components/forms/Field";
+import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 
 export function QuestionImportDialog({ kbId, onClose }: { kbId: string; onClose: () => void }) {
   const { t } = useTranslation(["search", "common"]);

@@ -7,15 +7,15 @@ import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { api, callEmpty, save } from "@/api/client";
 import { Button, LinkButton } from "@/components/Button";
-import { ConfirmDialog } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Menu } from "@/components/Menu";
-import { EmptyState } from "@/components/Notice";
-import { Section, Skeleton } from "@/components/Page";
-import { Pager } from "@/components/Pager";
-import { notify, useErrorToast } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { EmptyState } from "@/components/feedback/Notice";
+import { notify, useErrorToast } from "@/components/feedback/toasts";
+import { Section, Skeleton } from "@/components/layout/Page";
+import { Pager } from "@/components/layout/Pager";
+import { ConfirmDialog } from "@/components/overlays/Dialog";
+import { Menu } from "@/components/overlays/Menu";
 import { EvaluationSection } from "../evaluations/EvaluationSection";
-import { type Question, useQuestions } from "../evaluations/evaluationQueries";
+import { type SavedQuestion, useQuestions } from "../evaluations/evaluationQueries";
 import styles from "../KnowledgeBaseSearch.module.css";
 import { useKnowledgeBase } from "../searchQueries";
 import { QuestionDialog, type QuestionDraft } from "./QuestionDialog";
@@ -25,7 +25,7 @@ import { QuestionTable } from "./QuestionTable";
 const route = getRouteApi("/shell/knowledge-bases/$kbId/questions");
 const BLANK: QuestionDraft = { question: "", passages: [{ document: "", text: "", ticked: true }] };
 
-function asDraft({ id, question, expected }: Question): QuestionDraft {
+function asDraft({ id, question, expected }: SavedQuestion): QuestionDraft {
   return { id, question, passages: expected.map((passage) => ({ ...passage, ticked: true })) };
 }
 
@@ -39,7 +39,7 @@ export function QuestionList() {
   const canWrite = (useKnowledgeBase(kbId).data?.can_write ?? false) && mayWrite;
   const questions = useQuestions(kbId, page);
   const [draft, setDraft] = useState<QuestionDraft | null>(null);
-  const [leaving, setLeaving] = useState<Question | null>(null);
+  const [leaving, setLeaving] = useState<SavedQuestion | null>(null);
   const [imports, setImports] = useState(false);
   const total = questions.data?.total ?? 0;
 
@@ -132,7 +132,15 @@ function ExportMenu({ kbId }: { kbId: string }) {
   );
 }
 
-function DeleteDialog({ kbId, question, onClose }: { kbId: string; question: Question | null; onClose: () => void }) {
+function DeleteDialog({
+  kbId,
+  question,
+  onClose,
+}: {
+  kbId: string;
+  question: SavedQuestion | null;
+  onClose: () => void;
+}) {
   const { t } = useTranslation(["search", "common"]);
   const queries = useQueryClient();
   async function remove() {

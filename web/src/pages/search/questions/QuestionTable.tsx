@@ -2,10 +2,10 @@
 import { Link } from "@tanstack/react-router";
 import { Pencil, Trash2 } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { ActionsHead } from "@/components/ActionsHead";
 import { IconButton } from "@/components/Button";
-import { Table } from "@/components/Page";
-import type { Question } from "../evaluations/evaluationQueries";
+import { ActionsHead } from "@/components/layout/ActionsHead";
+import { Table } from "@/components/layout/Page";
+import type { SavedQuestion } from "../evaluations/evaluationQueries";
 import styles from "./QuestionTable.module.css";
 
 export function QuestionTable({
@@ -16,10 +16,10 @@ export function QuestionTable({
   onDelete,
 }: {
   kbId: string;
-  questions: readonly Question[];
+  questions: readonly SavedQuestion[];
   canWrite: boolean;
-  onChange: (question: Question) => void;
-  onDelete: (question: Question) => void;
+  onChange: (question: SavedQuestion) => void;
+  onDelete: (question: SavedQuestion) => void;
 }) {
   const { t } = useTranslation(["search", "common"]);
   return (

@@ -1,7 +1,7 @@
 /** The answers of two settings side by side; a passage of both has the same colour and number in both. */
 import { useTranslation } from "react-i18next";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Skeleton } from "@/components/layout/Page";
 import { compareAnswers } from "../evaluations/comparison";
 import type { SearchAnswer } from "../searchQueries";
 import styles from "./ComparedAnswers.module.css";

@@ -2,11 +2,11 @@
 import { HelpCircle } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { ActionsHead } from "@/components/ActionsHead";
 import { Button } from "@/components/Button";
-import { Disclosure } from "@/components/Disclosure";
-import { SelectField } from "@/components/Field";
-import { Table } from "@/components/Page";
+import { SelectField } from "@/components/forms/Field";
+import { ActionsHead } from "@/components/layout/ActionsHead";
+import { Table } from "@/components/layout/Page";
+import { Disclosure } from "@/components/overlays/Disclosure";
 import { formatNumber } from "@/i18n/format";
 import { reasonText } from "../absence/reasonText";
 import { type SearchAnswer, useChunk, useDocument } from "../searchQueries";

@@ -2,7 +2,7 @@
 import { SearchX } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { EmptyState } from "@/components/Notice";
+import { EmptyState } from "@/components/feedback/Notice";
 import type { Twin } from "../evaluations/comparison";
 import type { SearchAnswer } from "../searchQueries";
 import { HitCard } from "./HitCard";

@@ -1,6 +1,6 @@
 /** How an answer came about: how many passages, how long it took and where the time went, warnings. */
 import { useTranslation } from "react-i18next";
-import { Notice } from "@/components/Notice";
+import { Notice } from "@/components/feedback/Notice";
 import { formatNumber } from "@/i18n/format";
 import { reasonText } from "../absence/reasonText";
 import type { SearchAnswer } from "../searchQueries";

@@ -1,7 +1,7 @@
 /** A passage's way to its place: both legs, fusion, rerank; and of what its score consists. */
 import { ArrowDown, ArrowRight, ArrowUp, Equal } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { Disclosure } from "@/components/Disclosure";
+import { Disclosure } from "@/components/overlays/Disclosure";
 import { formatNumber } from "@/i18n/format";
 import styles from "./ScorePath.module.css";
 import { type Legs, type Places, type ScorePart, scoreParts, type Weights } from "./scoreParts";

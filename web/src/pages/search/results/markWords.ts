@@ -1,6 +1,6 @@
 /** The words of a query found again in a text, for marking them. */
 
-export interface TextPart {
+export interface MarkedPart {
   text: string;
   marked: boolean;
 }
@@ -27,7 +27,7 @@ function stem(word: string): string {
 }
 
 /** The text in parts, those marked that are words of the query. */
-export function markWords(text: string, query: string): TextPart[] {
+export function markWords(text: string, query: string): MarkedPart[] {
   const asked = words(query).map(({ word }) => word);
   const stems = new Set(asked.filter((word) => !CJK.test(word) && !COMMON.has(word)).map(stem));
   const spans = words(text)
@@ -49,8 +49,8 @@ function sharedRuns(text: string, query: string): [number, number][] {
   return runs;
 }
 
-function cut(text: string, spans: [number, number][]): TextPart[] {
-  const parts: TextPart[] = [];
+function cut(text: string, spans: [number, number][]): MarkedPart[] {
+  const parts: MarkedPart[] = [];
   let done = 0;
   for (const [start, end] of spans.sort(([a], [b]) => a - b)) {
     if (end <= done) continue;

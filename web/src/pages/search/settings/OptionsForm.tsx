@@ -2,7 +2,7 @@
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
-import { SelectField, TextField } from "@/components/Field";
+import { SelectField, TextField } from "@/components/forms/Field";
 import { NUMBER_LIMITS, type NumberOption, type RetrievalOptions, withOption } from "../searchParams";
 import styles from "./OptionsForm.module.css";
 

@@ -1,6 +1,6 @@
 /** The settings that a measurement was made with. */
 import { useTranslation } from "react-i18next";
-import { Disclosure } from "@/components/Disclosure";
+import { Disclosure } from "@/components/overlays/Disclosure";
 import styles from "./SettingsList.module.css";
 import { flatSettings } from "./settingsDifference";
 import { useSettingWords } from "./useSettingWords";

@@ -10,7 +10,7 @@ export interface Condition {
   value: string;
 }
 
-type Metadata = NonNullable<Filters["metadata"]>;
+type MetadataFilter = NonNullable<Filters["metadata"]>;
 type Scalar = string | number | boolean;
 
 const RANGE_NAMES = { ">=": "gte", "<=": "lte", ">": "gt", "<": "lt" } as const;
@@ -29,8 +29,8 @@ function writeValue(value: Scalar): string {
 }
 
 /** Several values of one key are alternatives; several bounds of one key are a range. */
-export function toMetadata(conditions: readonly Condition[]): Metadata {
-  const metadata: Metadata = {};
+export function toMetadata(conditions: readonly Condition[]): MetadataFilter {
+  const metadata: MetadataFilter = {};
   for (const { key, operator, value } of conditions) {
     const name = key.trim();
     if (!name || !value.trim()) continue;

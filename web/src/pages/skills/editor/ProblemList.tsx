@@ -2,7 +2,7 @@
 import { CircleAlert, Info, TriangleAlert, Wrench } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
 import styles from "./ProblemList.module.css";
 import { type CheckedText, type Diagnostic, type Fix, messageOf, titleOf } from "./source/diagnostics";
 

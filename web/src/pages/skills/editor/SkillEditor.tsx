@@ -1,23 +1,24 @@
 /** The tab in which a skill is written, or read by who may not write it. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { Save, Undo2 } from "lucide-react";
-import { useCallback, useState } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api } from "@/api/client";
 import { ApiError } from "@/api/errors";
-import { Badge } from "@/components/Badge";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextField } from "@/components/Field";
-import { Notice } from "@/components/Notice";
-import { Skeleton } from "@/components/Page";
-import { notify } from "@/components/toasts";
+import { Badge } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { notify } from "@/components/feedback/toasts";
+import { TextField } from "@/components/forms/Field";
+import { Skeleton } from "@/components/layout/Page";
 import { formatRelative } from "@/i18n/format";
 import { keepChanged, loaded, type SkillDetail, skillQuery, useSkillId } from "../skillQueries";
 import { ConflictDialog } from "./ConflictDialog";
-import { type Draft, readDraft, usePersistentDraft, writeDraft } from "./drafts";
+import { LeaveGuard } from "./LeaveGuard";
 import styles from "./SkillEditor.module.css";
+import { type EditedText, useEditedText } from "./useEditedText";
 import { Workbench } from "./Workbench";
 
 const route = getRouteApi("/shell/skills/$skillId/");
@@ -30,55 +31,85 @@ export function SkillEditor() {
   return data ? <Editor key={id} skill={data.skill} /> : <Skeleton lines={12} />;
 }
 
-/** What the person's text began from. */
-interface Base {
-  version: number;
-  content: string;
-}
-
 function Editor({ skill }: { skill: SkillDetail }) {
   const { t } = useTranslation(["skills", "common"]);
   const { side } = route.useSearch();
-  const [restored, setRestored] = useState(() => usableDraft(skill));
-  const [base, setBase] = useState<Base>(() => ({
-    version: restored?.version ?? skill.version,
-    content: skill.content,
-  }));
-  const [text, setText] = useState(restored?.text ?? skill.content);
+  const edited = useEditedText(skill);
+  const { text, base, isDirty } = edited;
   const [note, setNote] = useState("");
   const [conflict, setConflict] = useState(false);
-  const isDirty = text !== base.content;
-  usePersistentDraft(skill.id, isDirty ? text : null, base.version);
-
-  // Somebody else saved while nothing was written here: their text is shown.
-  if (!isDirty && skill.version > base.version) {
-    setBase({ version: skill.version, content: skill.content });
-    setText(skill.content);
-  }
-  const takeNewest = useCallback(() => {
-    writeDraft(skill.id, null);
-    setBase({ version: skill.version, content: skill.content });
-    setText(skill.content);
-    setRestored(null);
-  }, [skill.id, skill.version, skill.content]);
-
   const saving = useSaving(skill, {
     onSaved: (saved, sent) => {
-      setBase({ version: saved.version, content: saved.content });
-      setText((now) => (now === sent ? saved.content : now));
+      edited.takeSaved(saved, sent);
       setNote("");
-      setRestored(null);
       setConflict(false);
     },
     onConflict: () => setConflict(true),
   });
-  const isBehind = isDirty && skill.version > base.version;
+  function decide(own?: string) {
+    edited.takeNewest(own);
+    setConflict(false);
+  }
   return (
     <div className={styles.editor}>
-      {restored && isDirty && (
+      <LeaveGuard isDirty={isDirty} within={`/skills/${skill.id}`} draft={skill.id} />
+      <EditorNotices edited={edited} version={skill.version} onCompare={() => setConflict(true)} />
+      {saving.error && !isConflict(saving.error) && <ErrorNotice error={saving.error} />}
+      <Workbench
+        text={text}
+        onText={edited.setText}
+        onSave={(content) => {
+          if (content === base.content) notify(t("editor.nothing_new", { number: base.version }));
+          else if (!saving.isPending) saving.mutate({ content, note, version: base.version });
+        }}
+        skillId={skill.id}
+        readOnly={!skill.can_write}
+        from="/skills/$skillId/"
+        side={side}
+        toolbar={(save) => (
+          <SaveBar
+            busy={saving.isPending}
+            onSave={save}
+            {...{ isDirty, note }}
+            onNote={setNote}
+            version={base.version}
+          />
+        )}
+      />
+      {conflict && (
+        <ConflictDialog
+          theirs={skill}
+          text={text}
+          busy={saving.isPending}
+          onTake={() => decide()}
+          onMerge={decide}
+          onKeep={(content) => {
+            edited.takeNewest(content);
+            saving.mutate({ content, note, version: skill.version });
+          }}
+          onClose={() => setConflict(false)}
+        />
+      )}
+    </div>
+  );
+}
+
+interface NoticesProps {
+  edited: EditedText;
+  /** The newest saved version. */
+  version: number;
+  onCompare: () => void;
+}
+
+/** What the person should know of the text before writing on. */
+function EditorNotices({ edited: { restored, isBehind, base, takeNewest }, version, onCompare }: NoticesProps) {
+  const { t } = useTranslation(["skills", "common"]);
+  return (
+    <>
+      {restored && (
         <Notice
           action={
-            <Button size="s" icon={Undo2} onClick={takeNewest}>
+            <Button size="s" icon={Undo2} onClick={() => takeNewest()}>
               {t("draft.discard")}
             </Button>
           }
@@ -90,81 +121,58 @@ function Editor({ skill }: { skill: SkillDetail }) {
         <Notice
           tone="warning"
           action={
-            <Button size="s" onClick={() => setConflict(true)}>
+            <Button size="s" onClick={onCompare}>
               {t("conflict.compare")}
             </Button>
           }
         >
-          <p>{t("conflict.notice", { number: skill.version, base: base.version })}</p>
+          <p>{t("conflict.notice", { number: version, base: base.version })}</p>
         </Notice>
       )}
-      {saving.error && !isConflict(saving.error) && <ErrorNotice error={saving.error} />}
-      <Workbench
-        text={text}
-        onText={setText}
-        onSave={(content) => content !== base.content && saving.mutate({ content, note, version: base.version })}
-        skillId={skill.id}
-        readOnly={!skill.can_write}
-        side={side}
-        sideLinks={<SideLinks />}
-        toolbar={(save) => (
-          <>
-            <Button variant="primary" icon={Save} busy={saving.isPending} disabled={!isDirty} onClick={save}>
-              {t("editor.save")}
-            </Button>
-            <div className={styles.note}>
-              <TextField
-                label={<span className="visually-hidden">{t("editor.note")}</span>}
-                placeholder={t("editor.note")}
-                value={note}
-                maxLength={500}
-                onChange={(event) => setNote(event.target.value)}
-              />
-            </div>
-            <span role="status">
-              {isDirty ? (
-                <Badge tone="warning">{t("draft.unsaved")}</Badge>
-              ) : (
-                <Badge>{t("draft.saved", { number: base.version })}</Badge>
-              )}
-            </span>
-          </>
-        )}
-      />
-      {conflict && (
-        <ConflictDialog
-          theirs={skill}
-          text={text}
-          busy={saving.isPending}
-          onTake={() => {
-            takeNewest();
-            setConflict(false);
-          }}
-          onKeep={() => saving.mutate({ content: text, note, version: skill.version })}
-          onClose={() => setConflict(false)}
-        />
-      )}
-    </div>
+    </>
   );
 }
 
-function SideLinks() {
+interface SaveBarProps {
+  busy: boolean;
+  isDirty: boolean;
+  note: string;
+  version: number;
+  onNote: (note: string) => void;
+  onSave: () => void;
+}
+
+function SaveBar({ busy, isDirty, note, version, onNote, onSave }: SaveBarProps) {
   const { t } = useTranslation(["skills", "common"]);
-  const { side } = route.useSearch();
   return (
     <>
-      <Link from="/skills/$skillId/" to="." search={{}} replace aria-current={side ? undefined : "true"}>
-        {t("editor.form")}
-      </Link>
-      <Link
-        from="/skills/$skillId/"
-        to="."
-        search={{ side: "preview" }}
-        replace
-        aria-current={side ? "true" : undefined}
+      <Button
+        variant="primary"
+        icon={Save}
+        busy={busy}
+        onClick={onSave}
+        title={t("editor.save_keys")}
+        aria-keyshortcuts="Control+S Meta+S"
       >
-        {t("editor.preview")}
-      </Link>
+        {t("editor.save")}
+      </Button>
+      <div className={styles.note}>
+        <TextField
+          label={t("editor.note")}
+          hidesLabel
+          placeholder={t("editor.note")}
+          value={note}
+          maxLength={500}
+          onChange={(event) => onNote(event.target.value)}
+        />
+      </div>
+      <span role="status">
+        {isDirty ? (
+          <Badge tone="warning">{t("draft.unsaved")}</Badge>
+        ) : (
+          <Badge>{t("draft.saved", { number: version })}</Badge>
+        )}
+      </span>
     </>
   );
 }
@@ -199,9 +207,4 @@ function useSaving(
 
 function isConflict(error: unknown): boolean {
   return error instanceof ApiError && error.code === CHANGED_MEANWHILE;
-}
-
-function usableDraft(skill: SkillDetail): Draft | null {
-  const draft = skill.can_write ? readDraft(skill.id) : null;
-  return draft && draft.text !== skill.content ? draft : null;
 }

@@ -9,7 +9,8 @@ const PLUGINS = [remarkGfm];
 const COMPONENTS: Components = {
   a: ({ href, children }) =>
     href && SAFE.test(href) ? (
-      <a href={href} target="_blank" rel="noopener noreferrer nofollow">
+      // What a link carries away is to be seen before.
+      <a href={href} title={href} target="_blank" rel="noopener noreferrer nofollow">
         {children}
       </a>
     ) : (

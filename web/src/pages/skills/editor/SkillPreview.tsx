@@ -1,7 +1,7 @@
 /** How a skill reads: its text as people see it, and what agents take from it. */
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
-import { Badge } from "@/components/Badge";
+import { Badge } from "@/components/feedback/Badge";
 import { formatNumber } from "@/i18n/format";
 import { SkillMarkdown } from "./SkillMarkdown";
 import styles from "./SkillPreview.module.css";

@@ -1,16 +1,16 @@
 /** Changes of single fields of a text: the server writes them, every other byte stays. */
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useRef, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { api, call, type Schemas } from "@/api/client";
 import { keepReport } from "./useSkillReport";
 
 type Form = Schemas["SkillForm"];
-export type FormField = keyof Form;
+export type SkillField = keyof Form;
 
 export interface FormEdits {
   /** Change a field; what it could not be is in `errors`. */
-  edit: <F extends FormField>(field: F, value: Form[F]) => Promise<void>;
-  errors: Partial<Record<FormField, unknown>>;
+  edit: <F extends SkillField>(field: F, value: Form[F]) => Promise<void>;
+  errors: Partial<Record<SkillField, unknown>>;
   /** Wait until all changes that were asked for are in the text. */
   settled: () => Promise<void>;
 }
@@ -27,7 +27,7 @@ export function useFormEdits(
   const queue = useRef(Promise.resolve());
 
   const edit = useCallback(
-    <F extends FormField>(field: F, value: Form[F]) => {
+    <F extends SkillField>(field: F, value: Form[F]) => {
       async function write() {
         for (let tries = 0; tries < MOST_TRIES; tries++) {
           const content = currentText();
@@ -56,5 +56,5 @@ export function useFormEdits(
   );
 
   const settled = useCallback(() => queue.current, []);
-  return { edit, errors, settled };
+  return useMemo(() => ({ edit, errors, settled }), [edit, errors, settled]);
 }

@@ -2,16 +2,22 @@
 import { useEffect, useState } from "react";
 
 export function usePersistentForm<T extends object>(name: string, initial: T): [T, (changes: Partial<T>) => void] {
-  const key = `agentex.skill-form.${name}`;
+  const key = keyOf(name);
   const [form, setForm] = useState<T>(() => ({ ...initial, ...read(key) }));
-  useEffect(() => {
-    try {
-      localStorage.setItem(key, JSON.stringify(form));
-    } catch {
-      // Full or forbidden: it stays on the page.
-    }
-  }, [key, form]);
+  useEffect(() => writePersistentForm(name, form), [name, form]);
   return [form, (changes) => setForm((now) => ({ ...now, ...changes }))];
+}
+
+export function writePersistentForm(name: string, form: object): void {
+  try {
+    localStorage.setItem(keyOf(name), JSON.stringify(form));
+  } catch {
+    // Full or forbidden: it stays on the page.
+  }
+}
+
+function keyOf(name: string): string {
+  return `agentex.skill-form.${name}`;
 }
 
 function read(key: string): object {

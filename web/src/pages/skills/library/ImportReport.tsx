@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
-import { Badge, type Tone } from "@/components/Badge";
+import { Badge, type Tone } from "@/components/feedback/Badge";
 import { messageOf } from "../editor/source/diagnostics";
 import styles from "./SkillImportDialog.module.css";
 

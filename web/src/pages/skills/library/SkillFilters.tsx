@@ -5,7 +5,7 @@ import { X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { SelectField, TextField } from "@/components/Field";
+import { SelectField, TextField } from "@/components/forms/Field";
 import type { LibrarySearch } from "../searchParams";
 import { facetsQuery, pendingCountQuery } from "../skillQueries";
 import styles from "./SkillList.module.css";
@@ -20,7 +20,11 @@ export function SkillFilters() {
   const { data: facets } = useQuery(facetsQuery);
   const { data: waiting } = useQuery(pendingCountQuery);
   const set = (changes: LibrarySearch) =>
-    void navigate({ to: "/skills", search: { ...search, ...changes, page: undefined }, replace: true });
+    void navigate({
+      to: "/skills",
+      search: (before: LibrarySearch) => ({ ...before, ...changes, page: undefined }),
+      replace: true,
+    });
   const any = { value: "", label: t("library.any") };
   const choices = (words: string[] | undefined, chosen: string | undefined) => [
     any,

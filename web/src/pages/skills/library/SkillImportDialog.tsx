@@ -6,17 +6,17 @@ import { useTranslation } from "react-i18next";
 import { ApiError, unreachable } from "@/api/errors";
 import { authorizedFetch } from "@/api/session";
 import { Button } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField } from "@/components/Field";
-import { Skeleton } from "@/components/Page";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { SelectField } from "@/components/forms/Field";
+import { Skeleton } from "@/components/layout/Page";
+import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 import { type ImportAnswer, ImportReport } from "./ImportReport";
 import styles from "./SkillImportDialog.module.css";
 
 const POLICIES = ["new", "new_version", "skip"] as const;
-type Policy = (typeof POLICIES)[number];
+type ImportPolicy = (typeof POLICIES)[number];
 
-async function send(files: readonly File[], policy: Policy, dryRun: boolean): Promise<ImportAnswer> {
+async function send(files: readonly File[], policy: ImportPolicy, dryRun: boolean): Promise<ImportAnswer> {
   const form = new FormData();
   for (const file of files) form.append("file", file, file.name);
   const address = `/api/v1/skills/import?dry_run=${dryRun}&on_conflict=${policy}`;
@@ -35,7 +35,7 @@ export function SkillImportDialog({ initial, onClose }: { initial: File[]; onClo
   const { t } = useTranslation(["skills", "common"]);
   const queries = useQueryClient();
   const [files, setFiles] = useState(initial);
-  const [policy, setPolicy] = useState<Policy>("new");
+  const [policy, setPolicy] = useState<ImportPolicy>("new");
   const plan = useQuery({
     queryKey: ["skill-import", files.map((file) => [file.name, file.size, file.lastModified]), policy],
     queryFn: () => send(files, policy, true),

@@ -4,8 +4,8 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { save } from "@/api/client";
 import { Button } from "@/components/Button";
-import { Menu } from "@/components/Menu";
-import { useErrorToast } from "@/components/toasts";
+import { useErrorToast } from "@/components/feedback/toasts";
+import { Menu } from "@/components/overlays/Menu";
 import { PROFILES, type Profile } from "../exports";
 import styles from "./SkillList.module.css";
 

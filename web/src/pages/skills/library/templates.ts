@@ -13,4 +13,3 @@ export const TEMPLATES = {
 } as const;
 
 export type TemplateKind = keyof typeof TEMPLATES;
-export type TemplateLanguage = "en" | "zh";

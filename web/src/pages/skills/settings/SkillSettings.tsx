@@ -4,12 +4,12 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SwitchField, TextField } from "@/components/Field";
-import { Card, Section } from "@/components/Page";
-import { notify } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { notify } from "@/components/feedback/toasts";
+import { SwitchField, TextField } from "@/components/forms/Field";
+import { Card, Section } from "@/components/layout/Page";
 import { formatDateTime } from "@/i18n/format";
-import { keepChanged, type LoadedSkill, loaded, skillQuery, useSkillId } from "../skillQueries";
+import { changeOfSkill, keepChanged, type LoadedSkill, loaded, skillQuery, useSkillId } from "../skillQueries";
 import styles from "./SkillSettings.module.css";
 import { SkillShares } from "./SkillShares";
 
@@ -20,19 +20,23 @@ export function SkillSettings() {
   return data?.skill.access === "owner" ? <Settings key={data.skill.id} data={data} /> : null;
 }
 
-function Settings({ data: { skill, etag } }: { data: LoadedSkill }) {
+function Settings({ data: { skill } }: { data: LoadedSkill }) {
   const { t } = useTranslation(["skills", "common"]);
   const queries = useQueryClient();
   const [slug, setSlug] = useState(skill.slug);
   const change = useMutation({
-    mutationFn: (changes: Changes) =>
-      loaded(
+    scope: changeOfSkill(skill.id),
+    mutationFn: (changes: Changes) => {
+      // A change of shares just before has given the skill another ETag than the one on the page.
+      const etag = queries.getQueryData(skillQuery(skill.id).queryKey)?.etag;
+      return loaded(
         api.PUT("/api/v1/skills/{skill_id}", {
           // Without a read the change is made from whatever is there.
           params: { path: { skill_id: skill.id }, header: etag ? { "if-match": etag } : {} },
           body: { ...changes, change_note: "" },
         }),
-      ),
+      );
+    },
     onSuccess: async (changed) => {
       await keepChanged(queries, changed);
       setSlug(changed.skill.slug);

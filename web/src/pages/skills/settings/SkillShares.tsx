@@ -5,11 +5,11 @@ import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { Button, IconButton } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField, TextField } from "@/components/Field";
-import { Card, Section, Skeleton } from "@/components/Page";
-import { notify } from "@/components/toasts";
-import type { SkillDetail } from "../skillQueries";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { notify } from "@/components/feedback/toasts";
+import { SelectField, TextField } from "@/components/forms/Field";
+import { Card, Section, Skeleton } from "@/components/layout/Page";
+import { changeOfSkill, type SkillDetail } from "../skillQueries";
 import styles from "./SkillSettings.module.css";
 
 type Share = Schemas["ShareAnswer"];
@@ -25,6 +25,7 @@ export function SkillShares({ skill }: { skill: SkillDetail }) {
     queryFn: () => call(api.GET("/api/v1/skills/{skill_id}/shares", { params: { path } })),
   });
   const change = useMutation({
+    scope: changeOfSkill(skill.id),
     mutationFn: (shares: ShareBody[]) =>
       call(
         api.PUT("/api/v1/skills/{skill_id}/shares", {
@@ -50,6 +51,7 @@ export function SkillShares({ skill }: { skill: SkillDetail }) {
           <ShareRow
             key={share.user?.id ?? share.role?.name}
             share={share}
+            busy={change.isPending}
             onAccess={(access) => change.mutate(shares.with(index, { ...bodyOf(share), access }))}
             onRemove={() => change.mutate(shares.toSpliced(index, 1))}
           />
@@ -63,10 +65,12 @@ export function SkillShares({ skill }: { skill: SkillDetail }) {
 
 function ShareRow({
   share,
+  busy,
   onAccess,
   onRemove,
 }: {
   share: Share;
+  busy: boolean;
   onAccess: (access: "read" | "write") => void;
   onRemove: () => void;
 }) {
@@ -76,15 +80,17 @@ function ShareRow({
     <div className={styles.share}>
       <span className={styles.who}>{name}</span>
       <SelectField
-        label={<span className="visually-hidden">{t("shares.access_of", { name })}</span>}
+        label={t("shares.access_of", { name })}
+        hidesLabel
         value={share.access === "write" ? "write" : "read"}
+        disabled={busy}
         options={[
           { value: "read", label: t("shares.read") },
           { value: "write", label: t("shares.write") },
         ]}
         onChange={(event) => onAccess(event.target.value === "write" ? "write" : "read")}
       />
-      <IconButton icon={X} label={t("shares.remove", { name })} onClick={onRemove} />
+      <IconButton icon={X} label={t("shares.remove", { name })} disabled={busy} onClick={onRemove} />
     </div>
   );
 }

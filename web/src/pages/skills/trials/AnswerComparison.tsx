@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Scale, Square } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
-import { Badge, type Tone } from "@/components/Badge";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField, TextAreaField } from "@/components/Field";
-import { Section } from "@/components/Page";
+import { Badge, type Tone } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { SelectField, TextAreaField } from "@/components/forms/Field";
+import { Section } from "@/components/layout/Page";
 import { SkillMarkdown } from "../editor/SkillMarkdown";
 import { linesOf, usePersistentForm } from "../editor/usePersistentForm";
 import { skillQuery, useSkillId, versionsQuery } from "../skillQueries";
@@ -17,10 +17,15 @@ import styles from "./trials.module.css";
 import { useWork } from "./useWork";
 
 type Report = Schemas["ComparisonReport"];
-type Outcome = Schemas["ComparedPair"]["outcome"];
+type ComparisonOutcome = Schemas["ComparedPair"]["outcome"];
 
 const OUTCOMES = ["better", "same", "worse", "undecided"] as const;
-const TONES: Record<Outcome, Tone> = { better: "success", same: "neutral", worse: "danger", undecided: "warning" };
+const TONES: Record<ComparisonOutcome, Tone> = {
+  better: "success",
+  same: "neutral",
+  worse: "danger",
+  undecided: "warning",
+};
 const MOST_PAIRS = 50;
 
 export function AnswerComparison() {

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
-import { SelectField } from "@/components/Field";
+import { SelectField } from "@/components/forms/Field";
 
 export function ModelSelect({
   label,

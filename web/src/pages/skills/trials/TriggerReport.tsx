@@ -2,14 +2,14 @@
 import { Check, X } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
-import { Badge } from "@/components/Badge";
-import { Section, Table } from "@/components/Page";
+import { Badge } from "@/components/feedback/Badge";
+import { Section, Table } from "@/components/layout/Page";
 import { formatNumber, formatPercent } from "@/i18n/format";
 import styles from "./trials.module.css";
 
-type Report = Schemas["TriggerReport"];
+export type TriggerTestReport = Schemas["TriggerReport"];
 
-export function TriggerReport({ report }: { report: Report }) {
+export function TriggerReport({ report }: { report: TriggerTestReport }) {
   const { t } = useTranslation(["skills", "common"]);
   const confused = Object.entries(report.confusion);
   return (
@@ -31,6 +31,7 @@ export function TriggerReport({ report }: { report: Report }) {
           </div>
         ))}
       </dl>
+      <p className={styles.lead}>{t("tests.sets_what")}</p>
       {confused.length > 0 && (
         <p>{t("tests.confused", { names: confused.map(([slug, count]) => `${slug} (${count})`).join(", ") })}</p>
       )}
@@ -55,7 +56,7 @@ export function TriggerReport({ report }: { report: Report }) {
   );
 }
 
-function AnswerRow({ answer }: { answer: Report["answers"][number] }) {
+function AnswerRow({ answer }: { answer: TriggerTestReport["answers"][number] }) {
   const { t } = useTranslation(["skills", "common"]);
   const isRight = answer.triggered === answer.should_trigger;
   return (

@@ -4,24 +4,23 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { FlaskConical, Square } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
-import { api, call, type Schemas } from "@/api/client";
-import { ProgressBar } from "@/components/Badge";
+import { api, call } from "@/api/client";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { SelectField, TextAreaField } from "@/components/Field";
-import { Section, Table } from "@/components/Page";
+import { ProgressBar } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { SelectField, TextAreaField } from "@/components/forms/Field";
+import { Section, Table } from "@/components/layout/Page";
 import { formatDateTime } from "@/i18n/format";
 import { linesOf, usePersistentForm } from "../editor/usePersistentForm";
 import { useSkillId } from "../skillQueries";
 import { ModelSelect } from "./ModelSelect";
-import { Rate, TriggerReport } from "./TriggerReport";
+import { TEST_FORM, testFormName } from "./requests";
+import { Rate, TriggerReport, type TriggerTestReport } from "./TriggerReport";
 import styles from "./trials.module.css";
-import { useWork, type Work } from "./useWork";
+import { type TrialWork, useWork } from "./useWork";
 
 const route = getRouteApi("/shell/skills/$skillId/tests");
 const BY = ["auto", "model", "offline"] as const;
-
-type Report = Schemas["TriggerReport"];
 
 export function TriggerTests() {
   const { t } = useTranslation(["skills", "common"]);
@@ -29,7 +28,7 @@ export function TriggerTests() {
   const { test: openTest } = route.useSearch();
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const work = useWork<Report>();
+  const work = useWork<TriggerTestReport>();
   const {
     data: history,
     error,
@@ -101,16 +100,10 @@ export function TriggerTests() {
   );
 }
 
-function TestForm({ work, onStart }: { work: Work<Report>; onStart: (body: object) => void }) {
+function TestForm({ work, onStart }: { work: TrialWork<TriggerTestReport>; onStart: (body: object) => void }) {
   const { t } = useTranslation(["skills", "common"]);
   const may = useMay();
-  const [form, setForm] = usePersistentForm(`tests.${useSkillId()}`, {
-    yes: "",
-    no: "",
-    by: "auto",
-    runs: "3",
-    model: "",
-  });
+  const [form, setForm] = usePersistentForm(testFormName(useSkillId()), TEST_FORM);
   const queries = [
     ...linesOf(form.yes).map((query) => ({ query, should_trigger: true })),
     ...linesOf(form.no).map((query) => ({ query, should_trigger: false })),
@@ -194,7 +187,7 @@ export function RunsSelect({
   );
 }
 
-export function WorkProgress({ work: { progress } }: { work: Pick<Work<unknown>, "progress"> }) {
+export function WorkProgress({ work: { progress } }: { work: Pick<TrialWork<unknown>, "progress"> }) {
   const { t } = useTranslation(["skills", "common"]);
   return (
     <div role="status">

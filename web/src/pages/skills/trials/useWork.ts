@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { type Progress, runWork } from "./workStream";
 
-export interface Work<T> {
+export interface TrialWork<T> {
   progress: Progress | null;
   result: T | null;
   error: unknown;
@@ -11,8 +11,8 @@ export interface Work<T> {
   stop: () => void;
 }
 
-export function useWork<T>(): Work<T> {
-  const [state, setState] = useState<Pick<Work<T>, "progress" | "result" | "error" | "isRunning">>({
+export function useWork<T>(): TrialWork<T> {
+  const [state, setState] = useState<Pick<TrialWork<T>, "progress" | "result" | "error" | "isRunning">>({
     progress: null,
     result: null,
     error: null,

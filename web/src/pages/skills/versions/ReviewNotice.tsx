@@ -5,11 +5,11 @@ import { useTranslation } from "react-i18next";
 import { useAccount, useMay } from "@/api/account";
 import { api } from "@/api/client";
 import { Button, LinkButton } from "@/components/Button";
-import { Dialog, DialogActions } from "@/components/Dialog";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { TextAreaField } from "@/components/Field";
-import { Notice } from "@/components/Notice";
-import { notify } from "@/components/toasts";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { notify } from "@/components/feedback/toasts";
+import { TextAreaField } from "@/components/forms/Field";
+import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 import { forgetSkill, keepChanged, loaded, type SkillDetail } from "../skillQueries";
 
 type Decision = "approve" | "reject";

@@ -4,11 +4,11 @@ import { ArrowLeft } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
-import { Badge } from "@/components/Badge";
 import { LinkButton } from "@/components/Button";
-import { ErrorNotice } from "@/components/ErrorNotice";
-import { Notice } from "@/components/Notice";
-import { Section, Skeleton } from "@/components/Page";
+import { Badge } from "@/components/feedback/Badge";
+import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
+import { Section, Skeleton } from "@/components/layout/Page";
 import { useSkillId, versionQuery } from "../skillQueries";
 import styles from "./VersionList.module.css";
 
@@ -97,10 +97,8 @@ function MeaningChanges({ difference: { semantic, files } }: { difference: Diffe
     ...steps.map(({ before, after }) => {
       const title = (after ?? before)?.title ?? "";
       const number = (after ?? before)?.index ?? 0;
-      return t(before ? (after ? "versions.step_changed" : "versions.step_removed") : "versions.step_added", {
-        number,
-        title,
-      });
+      const step = title ? t("versions.step", { number, title }) : number;
+      return t(before ? (after ? "versions.step_changed" : "versions.step_removed") : "versions.step_added", { step });
     }),
     ...Object.entries(lists).flatMap(([name, change]) => [
       ...change.added.map((text) => t("versions.item_added", { name: fieldName(name), text })),

@@ -1,7 +1,9 @@
-/** Inputs that give their value when they are left, so that a text is not written anew with each key. */
+/** Inputs that give their value when typing pauses or they are left, so that a text is not written anew with each key. */
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { TextAreaField, TextField } from "@/components/Field";
+import { TextAreaField, TextField } from "@/components/forms/Field";
 import styles from "./form.module.css";
+
+const PAUSE_MS = 700;
 
 interface Props {
   label: ReactNode;
@@ -37,6 +39,17 @@ function useCommit(value: string, onCommit: (value: string) => void) {
   useEffect(() => {
     if (!focused.current) setTyped(null);
   }, [value]);
+  const commit = useRef(onCommit);
+  useEffect(() => {
+    commit.current = onCommit;
+  });
+  useEffect(() => {
+    const text = typed?.trim();
+    // What was emptied may be typed anew; it counts as empty when it is left.
+    if (!focused.current || !text || text === value) return;
+    const timer = setTimeout(() => commit.current(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed, value]);
   return {
     draft: typed ?? value,
     onChange: (event: { target: { value: string } }) => setTyped(event.target.value),

@@ -3,8 +3,9 @@ import { Plus, Trash2 } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { CheckboxField, SelectField } from "@/components/Field";
+import { CheckboxField, SelectField } from "@/components/forms/Field";
 import { CommitField } from "./CommitField";
+import { FoldedItem } from "./FoldedItem";
 import styles from "./form.module.css";
 import { useLocal } from "./useLocal";
 import { readNames, readValue, showNames, showValue } from "./values";
@@ -32,14 +33,18 @@ export function ParamList({ params, onCommit, disabled }: Props) {
     <fieldset className={styles.list} disabled={disabled}>
       <legend className={styles.legend}>{t("form.inputs")}</legend>
       {items.map((param, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a name is what may change
-        <details className={styles.card} key={index}>
-          <summary>
-            <code>{param.name}</code>
-            <span className={styles.note}>
-              {param.type} · {t(param.required ? "form.required" : "form.optional")}
-            </span>
-          </summary>
+        <FoldedItem
+          // biome-ignore lint/suspicious/noArrayIndexKey: a name is what may change
+          key={index}
+          summary={
+            <>
+              <code>{param.name}</code>
+              <span className={styles.note}>
+                {param.type} · {t(param.required ? "form.required" : "form.optional")}
+              </span>
+            </>
+          }
+        >
           <ParamFields
             param={param}
             onChange={(changes) => commit(items.map((one, place) => (place === index ? { ...one, ...changes } : one)))}
@@ -54,7 +59,7 @@ export function ParamList({ params, onCommit, disabled }: Props) {
               {t("form.remove_input", { name: param.name })}
             </Button>
           )}
-        </details>
+        </FoldedItem>
       ))}
       {!disabled && (
         <Button size="s" variant="ghost" icon={Plus} className={styles.add} onClick={add}>

@@ -4,15 +4,16 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
 import { Button, IconButton } from "@/components/Button";
 import { CommitField } from "./CommitField";
+import { FoldedItem } from "./FoldedItem";
 import styles from "./form.module.css";
 import { useLocal } from "./useLocal";
 import { readNames, showNames } from "./values";
 
 export type StepForm = Schemas["StepForm"];
-type Step = Schemas["Step"];
+type SkillStep = Schemas["Step"];
 
 interface Props {
-  steps: readonly Step[];
+  steps: readonly SkillStep[];
   onCommit: (steps: StepForm[]) => void;
   disabled: boolean;
 }
@@ -39,11 +40,11 @@ export function StepList({ steps, onCommit, disabled }: Props) {
     <fieldset className={styles.list} disabled={disabled}>
       <legend className={styles.legend}>{t("form.steps")}</legend>
       {items.map((step, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: titles may be the same; the place is what a step has
-        <details className={styles.card} key={index}>
-          <summary>
-            <span>{t("form.step", { number: index + 1, title: step.title || firstLine(step.instruction) })}</span>
-          </summary>
+        <FoldedItem
+          // biome-ignore lint/suspicious/noArrayIndexKey: titles may be the same; the place is what a step has
+          key={index}
+          summary={t("form.step", { number: index + 1, title: step.title || firstLine(step.instruction) })}
+        >
           <StepFields step={step} onChange={(changes) => change(index, changes)} />
           {!disabled && (
             <div className={styles.row}>
@@ -66,7 +67,7 @@ export function StepList({ steps, onCommit, disabled }: Props) {
               </Button>
             </div>
           )}
-        </details>
+        </FoldedItem>
       ))}
       {!disabled && (
         <Button size="s" variant="ghost" icon={Plus} className={styles.add} onClick={add}>
@@ -109,7 +110,7 @@ function StepFields({ step, onChange }: { step: StepForm; onChange: (changes: Pa
   );
 }
 
-function asForm({ title, instruction, tools, condition }: Step): StepForm {
+function asForm({ title, instruction, tools, condition }: SkillStep): StepForm {
   return { title: title ?? null, instruction, tools: [...(tools ?? [])], condition: condition ?? null };
 }
 

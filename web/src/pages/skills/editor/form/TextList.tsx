@@ -52,7 +52,8 @@ export function TextList({ label, values, onCommit, disabled }: Props) {
           )}
         </div>
       ))}
-      {!disabled && !adding && (
+      {/* Also while a text is added: what is below must stay where somebody presses. */}
+      {!disabled && (
         <Button size="s" variant="ghost" icon={Plus} className={styles.add} onClick={() => setAdding(true)}>
           {t("form.add_to", { label })}
         </Button>

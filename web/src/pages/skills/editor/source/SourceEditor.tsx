@@ -1,4 +1,5 @@
 /** A Markdown editor with diagnostics at their lines. */
+import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
@@ -16,6 +17,7 @@ import {
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { bytePositions, lineBreakOf } from "./bytePositions";
+import { type CompletionData, skillCompletions } from "./completions";
 import { type CheckedText, messageOf, placeOf, titleOf } from "./diagnostics";
 import { skillMarkdown } from "./markdown";
 import { minimalChange } from "./minimalChange";
@@ -34,6 +36,7 @@ interface Props {
   onChange: (value: string) => void;
   onFix: (fix: NonNullable<CheckedText["report"]["diagnostics"][number]["fix"]>) => void;
   checkedText: CheckedText | null;
+  completions: CompletionData;
   readOnly: boolean;
   ref?: Ref<SourceEditorHandle>;
 }
@@ -43,14 +46,15 @@ function textOf(state: EditorState): string {
   return state.sliceDoc();
 }
 
-export function SourceEditor({ value, onChange, onFix, checkedText, readOnly, ref }: Props) {
+export function SourceEditor({ value, onChange, onFix, checkedText, completions, readOnly, ref }: Props) {
   const { t } = useTranslation(["skills", "common"]);
   const phrases = usePhrases();
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  const latest = useRef({ value, onChange, onFix });
+  const wanted = useRef<Place | null>(null);
+  const latest = useRef({ value, onChange, onFix, completions });
   useEffect(() => {
-    latest.current = { value, onChange, onFix };
+    latest.current = { value, onChange, onFix, completions };
   });
   const label = t("editor.source");
   const lineBreak = lineBreakOf(value);
@@ -77,8 +81,9 @@ export function SourceEditor({ value, onChange, onFix, checkedText, readOnly, re
           highlightSelectionMatches(),
           search({ top: true }),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
-          keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap]),
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
+          autocompletion({ override: [skillCompletions(() => latest.current.completions)], icons: false }),
+          keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap]),
           skillMarkdown,
           sourceTheme,
           EditorView.updateListener.of((update) => {
@@ -88,6 +93,8 @@ export function SourceEditor({ value, onChange, onFix, checkedText, readOnly, re
       }),
     });
     view.current = editor;
+    if (wanted.current) reveal(editor, wanted.current);
+    wanted.current = null;
     return () => {
       editor.destroy();
       view.current = null;
@@ -119,15 +126,23 @@ export function SourceEditor({ value, onChange, onFix, checkedText, readOnly, re
 
   useImperativeHandle(ref, () => ({
     reveal(line, column) {
-      const editor = view.current;
-      if (!editor) return;
-      const { from } = placeOf(editor.state.doc, { line, column, end_line: line });
-      editor.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
-      editor.focus();
+      const place = { line, column, end_line: line };
+      if (view.current) reveal(view.current, place);
+      // The editor is not there yet.
+      else wanted.current = place;
     },
   }));
 
   return <div ref={host} className={styles.host} />;
+}
+
+type Place = Parameters<typeof placeOf>[1];
+
+/** Put the cursor at a place, and show it. */
+function reveal(editor: EditorView, place: Place): void {
+  const { from } = placeOf(editor.state.doc, place);
+  editor.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+  editor.focus();
 }
 
 /** Replace what differs alone, so that cursor and history stay. */

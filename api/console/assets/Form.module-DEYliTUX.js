@@ -1,1 +1,0 @@
-var e={form:`_form_dmmsg_1`,pair:`_pair_dmmsg_6`,more:`_more_dmmsg_13`,group:`_group_dmmsg_28`,choices:`_choices_dmmsg_44`,hint:`_hint_dmmsg_50`,mono:`_mono_dmmsg_55`,filters:`_filters_dmmsg_60`,code:`_code_dmmsg_75`};export{e as t};

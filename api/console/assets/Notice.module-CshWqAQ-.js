@@ -1,0 +1,1 @@
+var e={notice:`_notice_85n0r_1`,text:`_text_85n0r_12`,small:`_small_85n0r_18`,info:`_info_85n0r_22`,warning:`_warning_85n0r_27`,success:`_success_85n0r_32`,danger:`_danger_85n0r_37`,empty:`_empty_85n0r_42`};export{e as t};

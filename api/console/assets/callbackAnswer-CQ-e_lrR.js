@@ -1,0 +1,1 @@
+var e=`/connections/callback`,t=window.location.pathname===`/connections/callback`?window.location.search:``;function n(){let e=new URLSearchParams(t||window.location.search),n={state:e.get(`state`)??`none`};for(let t of[`code`,`error`,`iss`]){let r=e.get(t);r!==null&&(n[t]=r)}return n}export{n,e as t};

@@ -1,1 +1,0 @@
-var e=`agentex`;function t({type:e,enabled:t,provider:n}){return e===`chat`&&t!==!1&&n!==`agentex`}export{t as n,e as t};

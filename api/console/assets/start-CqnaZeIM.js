@@ -1,0 +1,1 @@
+export{n as lastChoices,r as startConversation}from"./start-DUu53E17.js";

@@ -1,0 +1,1 @@
+"""Words of a question in the other language, Chinese or English, for the lexical leg."""

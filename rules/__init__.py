@@ -1,0 +1,1 @@
+"""Rules: when something happens, do something."""

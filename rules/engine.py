@@ -1,0 +1,118 @@
+"""The rule engine of a process: its sources, decisions and executions."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from core.db.database import Database
+from core.db.types import new_id
+from core.errors.base import AgentexError
+from core.logging import get_logger
+from rules.actions.base import ActionServices
+from rules.execution import leases, retention
+from rules.execution.dispatcher import Dispatcher
+from rules.execution.executor import RuleExecutor
+from rules.sources import schedule
+from rules.sources.mcp import McpEvents
+from rules.sources.platform import PlatformEvents
+
+log = get_logger(__name__)
+
+_IDLE_SECONDS = 0.5
+_SCHEDULE_SECONDS = 1.0
+_PLATFORM_SECONDS = 2.0
+_SERVERS_SECONDS = 2.0
+_RETENTION_SECONDS = 3600.0
+_FAILED_SECONDS = 5.0
+
+
+class RuleEngine:
+    """Runs in every API process; leases see to it that each thing is done by one of them."""
+
+    def __init__(
+        self,
+        database: Database,
+        services: ActionServices,
+        *,
+        quota_bytes: int,
+        firings_per_minute: int,
+        log_days: int,
+    ) -> None:
+        self._database = database
+        self._driver = f"rules:{new_id()}"
+        self._log_days = log_days
+        self._dispatcher = Dispatcher(database, self._driver, firings_per_minute=firings_per_minute)
+        self._executor = RuleExecutor(database, services, self._driver)
+        self._platform = PlatformEvents(database, quota_bytes=quota_bytes)
+        self._wake = asyncio.Event()
+        self._running: asyncio.Future[Any] | None = None
+        self._servers = McpEvents(database, services.mcp, self._driver, self.wake)
+
+    def wake(self) -> None:
+        """Look for events at once: some were accepted in this process."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work until it is cancelled."""
+        loops = (
+            self._repeat("decide", self._decide_and_execute, 0),
+            self._repeat("schedule", self._accept_due, _SCHEDULE_SECONDS),
+            self._repeat("servers", self._servers.follow, _SERVERS_SECONDS),
+            self._repeat("platform", self._read_platform, _PLATFORM_SECONDS),
+            self._repeat("retention", self._delete_old, _RETENTION_SECONDS),
+        )
+        self._running = asyncio.ensure_future(asyncio.gather(*loops))
+        await self._running
+
+    async def close(self) -> None:
+        """End what is being executed, and leave the rest to other processes."""
+        if self._running is not None:
+            # Nothing new is begun beside what ends.
+            self._running.cancel()
+            await asyncio.wait({self._running})
+        await self._servers.close()
+        await self._executor.close()
+        try:
+            await leases.release(self._database, self._driver)
+        except AgentexError as error:
+            # They end by themselves.
+            log.info("rules.leases_not_released", code=error.code)
+
+    async def _decide_and_execute(self) -> None:
+        self._wake.clear()
+        decided = await self._dispatcher.decide_next()
+        begun = await self._executor.execute_due()
+        if decided or begun:
+            # What just ended may be followed by another firing of the same rule.
+            await asyncio.sleep(0)
+            return
+        waiting = {asyncio.create_task(self._wake.wait()), asyncio.create_task(self._executor.wait_for_end())}
+        try:
+            await asyncio.wait(waiting, timeout=_IDLE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    async def _accept_due(self) -> None:
+        if await schedule.accept_due(self._database):
+            self.wake()
+
+    async def _read_platform(self) -> None:
+        if await self._platform.read():
+            self.wake()
+
+    async def _delete_old(self) -> None:
+        await retention.delete_old(self._database, log_days=self._log_days)
+
+    async def _repeat(self, what: str, once: Callable[[], Awaitable[None]], pause: float) -> None:
+        while True:
+            try:
+                await once()
+            except AgentexError as error:
+                log.warning("rules.failed", what=what, code=error.code)
+                await asyncio.sleep(_FAILED_SECONDS)
+            except Exception:
+                # Whatever it is, the next round must come: nobody else does this.
+                log.exception("rules.crashed", what=what)
+                await asyncio.sleep(_FAILED_SECONDS)
+            await asyncio.sleep(pause)

@@ -1,0 +1,1 @@
+"""Decisions on events, and the execution of what follows from them."""

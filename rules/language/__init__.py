@@ -1,0 +1,1 @@
+"""The language of rules: triggers, conditions, templates and actions; nothing here acts."""

@@ -1,0 +1,1 @@
+"""Conditions: paths into an event, operators, and how they join."""

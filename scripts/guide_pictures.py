@@ -1,0 +1,234 @@
+"""Pictures of the console for the guide: ``python -m scripts.guide_pictures``.
+
+Starts a product of its own, fills it with the guide, and takes the pictures of ``docs/pictures`` in both languages in
+Debian's Chromium (``scripts/setup_browser.sh``). Controls are found by the words of the console's catalogues.
+"""
+
+import asyncio
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Locator, Page
+
+from benchmarks.console_browser import TimedPage, timed_page
+from benchmarks.product import Product, SampleDocument, logged_in, running_product
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+CATALOGUES = ROOT / "web" / "src" / "i18n"
+_COLOURS = 128
+# What benchmarks leave out and a newcomer sees.
+_AS_STARTED = {"AGENTEX_DOCUMENTATION_ENABLED": "true", "AGENTEX_STARTER_SKILLS_ENABLED": "true"}
+_ANSWER_MS = 60_000
+_TEXTS = {
+    "en": {
+        "locale": "en-US",
+        "name": "Manuals",
+        "question": "How do I upload a document?",
+        "other": "How do I delete a document?",
+        "missing": "getting-started.md",
+        "starter": "Meeting minutes",
+        "memories": ("I work in the documentation team.", "I prefer short answers with their sources."),
+    },
+    "zh": {
+        "locale": "zh-CN",
+        "name": "手册",
+        "question": "如何上传文档？",
+        "other": "如何删除文档？",
+        "missing": "getting-started.md",
+        "starter": "会议纪要",
+        "memories": ("我在文档团队工作。", "我喜欢简短并注明来源的回答。"),
+    },
+}
+
+
+def main() -> None:
+    """Take all pictures anew."""
+    with running_product(settings=_AS_STARTED) as product:
+        bases = {language: asyncio.run(_fill(product, language)) for language in _TEXTS}
+        with timed_page(product) as signed_in:
+            for language in bases:
+                _take(signed_in, language, bases)
+
+
+async def _fill(product: Product, language: str) -> str:
+    paths = sorted((ROOT / "docs" / "guide" / language).glob("*.md"))
+    texts = _TEXTS[language]
+    async with logged_in(product) as session:
+        kb_id = await session.create(str(texts["name"]))
+        await session.ingest(kb_id, [SampleDocument(path.name, path.read_bytes()) for path in paths])
+    return kb_id
+
+
+@dataclass(frozen=True)
+class Photographer:
+    """A tab in one language, and where its pictures go.
+
+    Attributes:
+        base: the address of the product, without a slash at its end.
+        kb_id: the knowledge base with the guide in this language.
+        foreign_kb_id: the one with the guide in the other language.
+    """
+
+    page: Page
+    base: str
+    language: str
+    kb_id: str
+    foreign_kb_id: str
+
+    def words(self, key: str, **values: object) -> str:
+        """The console's words: ``words("chat:message.edit")``."""
+        area, _, path = key.partition(":")
+        text = json.loads((CATALOGUES / self.language / f"{area}.json").read_text())
+        for part in path.split("."):
+            text = text[part]
+        for name, value in values.items():
+            text = text.replace(f"{{{{{name}}}}}", str(value))
+        return str(text)
+
+    def text(self, name: str) -> str:
+        """A text of this language that is typed or looked for."""
+        return str(_TEXTS[self.language][name])
+
+    def open(self, path: str) -> Page:
+        """Go to a page of the console."""
+        self.page.goto(self.base + path)
+        self.page.get_by_role("heading", level=1).wait_for()
+        return self.page
+
+    def button(self, key: str, place: Page | Locator | None = None, **values: object) -> Locator:
+        """The button with these words of the console."""
+        return (place or self.page).get_by_role("button", name=self.words(key, **values), exact=True)
+
+    def wait_for_mark(self, name: str) -> None:
+        """Wait until a passage or quote of a document is marked, which has been drawn by then."""
+        self.page.wait_for_function("name => (CSS.highlights.get(name)?.size ?? 0) > 0", arg=name, timeout=_ANSWER_MS)
+
+    def save(self, name: str) -> None:
+        """Keep what is shown, in few colours."""
+        # Skeletons and the panel's slide are over by then.
+        self.page.wait_for_timeout(1000)
+        picture = Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")
+        folder = PICTURES / self.language
+        folder.mkdir(parents=True, exist_ok=True)
+        picture.quantize(_COLOURS).save(folder / f"{name}.png", optimize=True)
+
+
+def _take(signed_in: TimedPage, language: str, bases: dict[str, str]) -> None:
+    browser, state = signed_in.page.context.browser, signed_in.page.context.storage_state()
+    if browser is None:
+        raise SystemExit("the browser was closed")
+    locale = str(_TEXTS[language]["locale"])
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, locale=locale, storage_state=state)
+    [foreign] = [kb_id for other, kb_id in bases.items() if other != language]
+    photographer = Photographer(page, signed_in.base, language, bases[language], foreign)
+    photographer.open("/")
+    photographer.save("home")
+    _knowledge(photographer)
+    _search(photographer)
+    _chat(photographer)
+    _skill(photographer)
+    _settings(photographer)
+    page.close()
+
+
+def _knowledge(photographer: Photographer) -> None:
+    page = photographer.open("/knowledge-bases")
+    photographer.button("knowledge:create.open").click()
+    page.get_by_role("dialog").get_by_role("radio").first.wait_for()
+    photographer.save("knowledge-base")
+    photographer.open(f"/knowledge-bases/{photographer.kb_id}").get_by_role("table").wait_for()
+    photographer.save("documents")
+
+
+def _search(photographer: Photographer) -> None:
+    words = photographer.words
+    page = photographer.open(f"/knowledge-bases/{photographer.kb_id}/search")
+    page.get_by_role("searchbox").fill(photographer.text("question"))
+    page.keyboard.press("Enter")
+    hit = page.get_by_role("main").get_by_role("link", name="documents.md").first
+    hit.wait_for()
+    photographer.save("search")
+    photographer.button("search:why.title").click()
+    dialog = page.get_by_role("dialog")
+    document = dialog.get_by_label(words("search:choose.document"))
+    document.press_sequentially(photographer.text("missing"))
+    page.locator(f"datalist option[value='{photographer.text('missing')}']").wait_for(state="attached")
+    dialog.get_by_role("radio").nth(2).check()
+    photographer.button("search:why.explain", dialog).click()
+    page.get_by_role("list", name=words("search:why.steps")).wait_for()
+    page.get_by_role("list", name=words("search:why.steps")).scroll_into_view_if_needed()
+    photographer.save("missing-passage")
+    page = photographer.open(f"/knowledge-bases/{photographer.foreign_kb_id}/search?q={photographer.text('question')}")
+    page.get_by_role("article").first.wait_for()
+    photographer.save("both-languages")
+    photographer.open(f"/knowledge-bases/{photographer.kb_id}/search?q={photographer.text('question')}")
+    page.get_by_role("main").get_by_role("link", name="documents.md").first.click()
+    page.get_by_role("heading", level=1, name="documents.md").wait_for()
+    photographer.wait_for_mark("document-chunk")
+    photographer.save("document")
+
+
+def _chat(photographer: Photographer) -> None:
+    words = photographer.words
+    page = photographer.open("/")
+    page.get_by_role("textbox", name=words("home:ask.label")).fill(photographer.text("question"))
+    photographer.button("home:ask.submit").click()
+    _wait_for_answer(photographer)
+    source = page.get_by_role("button", name=words("chat:sources.open", number=1, name="")).first
+    source.click()
+    page.get_by_role("complementary").last.wait_for()
+    photographer.wait_for_mark("document-quote")
+    photographer.save("chat")
+    page.keyboard.press("Escape")
+    photographer.button("chat:card.show").click()
+    page.get_by_role("region", name=words("chat:card.title"), exact=True).wait_for()
+    photographer.save("card")
+    page.reload()
+    _wait_for_answer(photographer)
+    photographer.button("chat:message.edit").click()
+    field = page.get_by_role("textbox", name=words("chat:message.edited"))
+    field.fill(photographer.text("other"))
+    field.press("Enter")
+    page.get_by_text("2 / 2", exact=True).wait_for()
+    _wait_for_answer(photographer)
+    photographer.save("branches")
+
+
+def _wait_for_answer(photographer: Photographer) -> None:
+    photographer.button("chat:message.copy").wait_for(timeout=_ANSWER_MS)
+    photographer.button("chat:composer.stop").wait_for(state="detached", timeout=_ANSWER_MS)
+
+
+def _skill(photographer: Photographer) -> None:
+    page = photographer.open("/skills/new")
+    starter = page.get_by_role("region", name=photographer.text("starter"))
+    photographer.button(f"skills:new.language.{photographer.language}", starter).click()
+    page.get_by_role("textbox").first.wait_for()
+    photographer.save("skill")
+
+
+def _settings(photographer: Photographer) -> None:
+    page = photographer.open("/models")
+    photographer.button("connections:model.add").click()
+    page.get_by_role("dialog").wait_for()
+    photographer.save("model")
+    page = photographer.open("/profile")
+    for text in _TEXTS[photographer.language]["memories"]:
+        photographer.button("profile:memory.add").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("textbox").fill(text)
+        photographer.button("common:action.save", dialog).click()
+        page.get_by_role("dialog").wait_for(state="detached")
+        page.get_by_text(text, exact=True).wait_for()
+    page.get_by_role("heading", name=photographer.words("profile:memory.title")).scroll_into_view_if_needed()
+    photographer.save("memories")
+    photographer.open("/admin/system")
+    photographer.save("administration")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+/** An error in words, with what a report of it needs. */
+import { useTranslation } from "react-i18next";
+import { ApiError } from "@/api/errors";
+import { Button } from "@/components/Button";
+import { currentLanguage } from "@/i18n";
+import styles from "./Notice.module.css";
+
+/** A field of the request is wrong; the details name it. */
+const INVALID_REQUEST = 40001;
+const MOST_REASONS = 5;
+
+/** The message of an error in the person's language. */
+export function useErrorText(): (error: unknown) => string {
+  const { t } = useTranslation();
+  return (error) => {
+    if (!(error instanceof ApiError)) return t("error.unexpected");
+    return error.code === 0 ? t("error.unreachable") : error.message;
+  };
+}
+
+/** What the details of an error say of its cause, in the person's language: one reason, or each problem. */
+export function reasonsOf(error: unknown): string[] {
+  if (!(error instanceof ApiError)) return [];
+  const { code, details } = error;
+  const problems = [details.problems, details.diagnostics].find(Array.isArray) as object[] | undefined;
+  if (problems)
+    return distinct(
+      problems.map((problem) => inLanguage(problem, "message")),
+      error,
+    );
+  const [reason] = distinct([inLanguage(details, "reason"), inLanguage(details, "error")], error);
+  if (reason === undefined) return [];
+  return [code === INVALID_REQUEST && typeof details.field === "string" ? `${details.field}: ${reason}` : reason];
+}
+
+function distinct(reasons: (string | null)[], { message }: ApiError): string[] {
+  return [...new Set(reasons)].filter((reason) => reason !== null && reason !== message) as string[];
+}
+
+function inLanguage(texts: object, key: string): string | null {
+  const { [key]: english, [`${key}_zh`]: chinese } = texts as Record<string, unknown>;
+  const text = currentLanguage() === "zh" ? (chinese ?? english) : english;
+  return typeof text === "string" && text ? text : null;
+}
+
+export interface ErrorNoticeProps {
+  error: unknown;
+  onRetry?: () => void;
+  /** Whether it is tried again now. */
+  busy?: boolean;
+}
+
+export function ErrorNotice({ error, onRetry, busy }: ErrorNoticeProps) {
+  const { t } = useTranslation();
+  const text = useErrorText();
+  const problem = error instanceof ApiError ? error : null;
+  return (
+    <div role="alert" className={`${styles.notice} ${styles.danger}`}>
+      <div className={styles.text}>
+        <p>{text(error)}</p>
+        {reasonsOf(error)
+          .slice(0, MOST_REASONS)
+          .map((reason) => (
+            <p key={reason}>{reason}</p>
+          ))}
+        {problem?.requestId && (
+          <p className={styles.small}>{t("error.reference", { code: problem.code, id: problem.requestId })}</p>
+        )}
+      </div>
+      {onRetry && (
+        <Button size="s" busy={busy} onClick={onRetry}>
+          {t("action.retry")}
+        </Button>
+      )}
+    </div>
+  );
+}
