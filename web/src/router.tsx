@@ -8,6 +8,7 @@ import { documentRoutes } from "@/pages/documents/routes";
 import { homeRoutes } from "@/pages/home/routes";
 import { knowledgeBaseListRoute, knowledgeBaseRoute, knowledgeBaseTabs } from "@/pages/knowledge/routes";
 import { profileRoutes } from "@/pages/profile/routes";
+import { ruleRoutes } from "@/pages/rules/routes";
 import { searchRoutes, searchTabs } from "@/pages/search/routes";
 import { signInRoute } from "@/pages/sign-in/routes";
 import { skillRoutes } from "@/pages/skills/routes";
@@ -23,6 +24,7 @@ const routeTree = rootRoute.addChildren([
     ...documentRoutes,
     ...searchRoutes,
     ...skillRoutes,
+    ...ruleRoutes,
     ...chatRoutes,
     ...connectionRoutes,
     ...profileRoutes,

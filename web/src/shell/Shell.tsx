@@ -14,6 +14,7 @@ import {
   Settings2,
   UserRound,
   X,
+  Zap,
 } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -24,8 +25,18 @@ import { CommandPalette, type PaletteHandle, usePalette } from "./CommandPalette
 import styles from "./Shell.module.css";
 
 export interface Destination {
-  to: "/" | "/chat" | "/knowledge-bases" | "/search" | "/skills" | "/connections" | "/models" | "/admin" | "/profile";
-  label: `nav.${"home" | "chat" | "knowledge" | "search" | "skills" | "connections" | "models" | "admin" | "profile"}`;
+  to:
+    | "/"
+    | "/chat"
+    | "/knowledge-bases"
+    | "/search"
+    | "/skills"
+    | "/rules"
+    | "/connections"
+    | "/models"
+    | "/admin"
+    | "/profile";
+  label: `nav.${"home" | "chat" | "knowledge" | "search" | "skills" | "rules" | "connections" | "models" | "admin" | "profile"}`;
   icon: LucideIcon;
   permission?: Permission;
   /** Another permission that opens the page as well. */
@@ -39,6 +50,7 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: "/knowledge-bases", label: "nav.knowledge", icon: BookOpen, permission: "kb:view" },
   { to: "/search", label: "nav.search", icon: FileSearch, permission: "kb:view" },
   { to: "/skills", label: "nav.skills", icon: ScrollText, permission: "skill:view" },
+  { to: "/rules", label: "nav.rules", icon: Zap, permission: "rule:view" },
   { to: "/connections", label: "nav.connections", icon: Plug, permission: "mcp:view" },
   { to: "/models", label: "nav.models", icon: Cpu, permission: "models:view" },
   { to: "/admin", label: "nav.admin", icon: Settings2, permission: "users:manage", alternative: "system:manage" },

@@ -6,7 +6,8 @@ import documents from "./documents.json";
 import home from "./home.json";
 import knowledge from "./knowledge.json";
 import profile from "./profile.json";
+import rules from "./rules.json";
 import search from "./search.json";
 import skills from "./skills.json";
 
-export default { admin, chat, common, connections, documents, home, knowledge, profile, search, skills };
+export default { admin, chat, common, connections, documents, home, knowledge, profile, rules, search, skills };

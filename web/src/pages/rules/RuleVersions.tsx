@@ -1,0 +1,3 @@
+export function RuleVersions() {
+  return null;
+}

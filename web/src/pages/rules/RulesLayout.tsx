@@ -1,0 +1,47 @@
+/** The frame of what belongs to all rules: the list, notifications and event sources. */
+import { useQuery } from "@tanstack/react-query";
+import { Outlet } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { useMay } from "@/api/account";
+import { LinkButton } from "@/components/Button";
+import { Badge } from "@/components/feedback/Badge";
+import { Page } from "@/components/layout/Page";
+import { TabLink, TabList } from "@/components/layout/Tabs";
+import { formatNumber } from "@/i18n/format";
+import { unreadQuery } from "./notifications/notificationQueries";
+
+export function RulesLayout() {
+  const { t } = useTranslation(["rules", "common"]);
+  const may = useMay();
+  const { data: unread } = useQuery({ ...unreadQuery, enabled: may("rule:view") });
+  return (
+    <Page
+      title={t("common:nav.rules")}
+      lead={t("lead")}
+      actions={
+        may("rule:write") && (
+          <LinkButton to="/rules/new" variant="primary" icon={Plus}>
+            {t("new")}
+          </LinkButton>
+        )
+      }
+    >
+      <TabList label={t("tab.label")}>
+        <TabLink to="/rules" activeOptions={{ exact: true, includeSearch: false }}>
+          {t("tab.rules")}
+        </TabLink>
+        <TabLink to="/rules/notifications" activeOptions={{ includeSearch: false }}>
+          {t("tab.notifications")}
+          {unread ? (
+            <Badge tone="accent" title={t("notification.unread", { count: unread })}>
+              {formatNumber(unread)}
+            </Badge>
+          ) : null}
+        </TabLink>
+        <TabLink to="/rules/sources">{t("tab.sources")}</TabLink>
+      </TabList>
+      <Outlet />
+    </Page>
+  );
+}

@@ -1,0 +1,3 @@
+export function NewRule() {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function RuleEditor() {
+  return null;
+}

@@ -1,0 +1,3 @@
+export function RuleLog() {
+  return null;
+}

@@ -1,0 +1,4 @@
+/** Addresses that take signed events. */
+export function EventSourceList() {
+  return null;
+}
