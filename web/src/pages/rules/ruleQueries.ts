@@ -85,13 +85,11 @@ export function createRule(definition: Definition) {
 /** Change a rule, unless it is no longer the version that was read. */
 export function changeRule(id: string, definition: Definition, version: number) {
   // An empty key removes it.
-  const body = { ...sent(definition), cooldown_key: definition.cooldown_key ?? "", version };
-  return call(api.PUT("/api/v1/rules/{rule_id}", { params: path(id), body }));
+  const body = { ...definition, cooldown_key: definition.cooldown_key ?? "", version };
+  return call(api.PUT("/api/v1/rules/{rule_id}", { params: path(id), body: sent(body) }));
 }
 
-type SentDefinition = NonNullable<Parameters<typeof api.POST<"/api/v1/rules">>[1]>["body"];
-
-/** openapi-fetch takes a field that is always null for one that may not be given. */
-export function sent(definition: Definition) {
-  return definition as SentDefinition;
+/** openapi-fetch takes a field that may be null alone for one that may not be given. */
+export function sent(body: Definition): never {
+  return body as never;
 }
