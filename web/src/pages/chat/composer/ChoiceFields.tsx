@@ -1,6 +1,7 @@
 /** The fields for what is chosen once for a conversation. */
 import { useTranslation } from "react-i18next";
-import { CheckboxField, SelectField } from "@/components/forms/Field";
+import { ChoiceGroup } from "@/components/forms/ChoiceGroup";
+import { SelectField } from "@/components/forms/Field";
 import { AGENT_TYPES, isAgentType } from "../message/toolNames";
 import styles from "./ChoiceFields.module.css";
 import { type Choices, type Option, useOptions } from "./choices";
@@ -35,21 +36,21 @@ export function ChoiceFields({ choices, onChange }: ChoiceFieldsProps) {
           onChange={({ target }) => change({ modelId: target.value })}
         />
       )}
-      <Selection
+      <ChoiceGroup
         title={t("choice.knowledge_bases")}
         none={t("choice.all_knowledge_bases")}
         options={knowledgeBases}
         chosen={choices.knowledgeBases}
         onChange={(chosen) => change({ knowledgeBases: chosen })}
       />
-      <Selection
+      <ChoiceGroup
         title={t("choice.skills")}
         none={t("choice.all_skills")}
         options={skills}
         chosen={choices.skills}
         onChange={(chosen) => change({ skills: chosen })}
       />
-      <Selection
+      <ChoiceGroup
         title={t("choice.connections")}
         none={t("choice.all_connections")}
         options={connections}
@@ -57,35 +58,6 @@ export function ChoiceFields({ choices, onChange }: ChoiceFieldsProps) {
         onChange={(chosen) => change({ connections: chosen })}
       />
     </div>
-  );
-}
-
-interface SelectionProps {
-  title: string;
-  /** What it means that none is chosen. */
-  none: string;
-  options: readonly Option[];
-  chosen: readonly string[];
-  onChange: (chosen: readonly string[]) => void;
-}
-
-function Selection({ title, none, options, chosen, onChange }: SelectionProps) {
-  if (options.length === 0) return null;
-  return (
-    <fieldset className={styles.group}>
-      <legend>{title}</legend>
-      <p className={styles.hint}>{none}</p>
-      <div className={styles.options}>
-        {options.map(({ id, name }) => (
-          <CheckboxField
-            key={id}
-            label={name}
-            checked={chosen.includes(id)}
-            onChange={(checked) => onChange(checked ? [...chosen, id] : chosen.filter((one) => one !== id))}
-          />
-        ))}
-      </div>
-    </fieldset>
   );
 }
 
