@@ -10,6 +10,7 @@ CONSOLE_PAGES = (
     "/models",
     "/profile",
     "/retrievals",
+    "/rules",
     "/search",
     "/sign-in",
     "/skills",

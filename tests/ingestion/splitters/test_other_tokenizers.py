@@ -83,4 +83,5 @@ def test_count_is_the_tokenizers_own_but_for_tokens_across_signs(counter: TokenC
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
         own = len(counter.offsets(text))
-        assert own * 0.98 <= counter.count(text) <= own * 1.3
+        # The most is for a page of examples in JSON.
+        assert own * 0.98 <= counter.count(text) <= own * 1.35
