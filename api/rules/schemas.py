@@ -97,6 +97,7 @@ class RuleDetail(RuleItem):
 class ConditionVerdict(ResponseModel):
     """What a condition came to; ``value`` is what it met as JSON, at most 500 characters, null where it is missing.
 
+    ``expected`` is what that was compared with, as JSON too; null in entries of older versions.
     ``reason`` says why it does not hold, ``explanation`` the same as a sentence.
     """
 
@@ -104,6 +105,7 @@ class ConditionVerdict(ResponseModel):
     operator: str
     holds: bool
     value: str | None
+    expected: str | None = None
     reason: str | None
     explanation: str
     explanation_zh: str

@@ -21,6 +21,7 @@ class ConditionTrace:
 
     Attributes:
         value: the value in the event as JSON, at most 500 characters; None where it is missing.
+        expected: what it was compared with, as JSON of the same length.
         reason: why the condition is false.
         explanation: the same as a sentence.
         explanation_zh: the sentence in Chinese.
@@ -30,6 +31,7 @@ class ConditionTrace:
     operator: OperatorName
     holds: bool
     value: str | None
+    expected: str
     reason: FailReason | None = None
     explanation: str = ""
     explanation_zh: str = ""
@@ -139,14 +141,16 @@ def _trace(condition: Condition, context: EventContext) -> ConditionTrace:
     met = path.read(context)
     reason = check(operator, met, path.read_previous(context), operator.prepare(condition.value))
     value = None if isinstance(met, Missing) else write_bounded(met, LONGEST_TRACED_VALUE)
+    expected = write_bounded(condition.value, LONGEST_TRACED_VALUE)
     if reason is None:
-        return ConditionTrace(condition.field, condition.operator, holds=True, value=value)
+        return ConditionTrace(condition.field, condition.operator, holds=True, value=value, expected=expected)
     english, chinese = _explain(reason, condition, path, met)
     return ConditionTrace(
         field=condition.field,
         operator=condition.operator,
         holds=False,
         value=value,
+        expected=expected,
         reason=reason,
         explanation=english,
         explanation_zh=chinese,

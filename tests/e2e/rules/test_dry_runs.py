@@ -75,7 +75,7 @@ def test_condition_that_does_not_hold_says_what_it_met(user: Api, source_id: str
     tried = user.post(f"{PATH}/{rule['id']}/test", {"test_event": event})
     assert (tried["conditions_met"], tried["would_execute"], tried["status"]) == (False, False, "not_met")
     (verdict,) = tried["conditions"]
-    assert (verdict["holds"], verdict["value"]) == (False, "35")
+    assert (verdict["holds"], verdict["value"], verdict["expected"]) == (False, "35", "20")
     assert verdict["explanation"]
     assert verdict["explanation_zh"]
     event["data"] = {"player": {"name": "Steve"}}

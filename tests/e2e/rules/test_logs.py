@@ -60,6 +60,7 @@ def test_verdicts_of_the_decision_are_shown(server: Server, user: Api, rule: dic
         "operator": "==",
         "holds": False,
         "value": '"Steve"',
+        "expected": '"Alex"',
         "reason": "not_equal",
         "explanation": "x",
         "explanation_zh": "y",

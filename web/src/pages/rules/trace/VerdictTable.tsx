@@ -51,12 +51,14 @@ function GroupRows({ group, depth }: { group: Schemas["GroupVerdict"]; depth: nu
 
 function ConditionRow({ verdict, depth }: { verdict: Schemas["ConditionVerdict"]; depth: number }) {
   const { t } = useTranslation("rules");
-  const { field, operator, holds, value, explanation, explanation_zh } = verdict;
+  const { field, operator, holds, value, expected, explanation, explanation_zh } = verdict;
+  const isPlain = operator === "exists" || operator === "changed";
   const reason = currentLanguage() === "zh" ? explanation_zh : explanation;
   return (
     <tr>
       <td style={indent(depth)}>
-        <code>{field}</code> {t(`operator.${operator as "=="}`)}
+        <code>{field}</code> {t(`operator.${operator as "=="}`)}{" "}
+        {expected && !(isPlain && expected !== "false") && <code>{expected}</code>}
       </td>
       <td className={styles.value}>{value === null ? t("trace.nothing") : <code>{value}</code>}</td>
       <td>

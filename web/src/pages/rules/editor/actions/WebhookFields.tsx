@@ -4,6 +4,8 @@ import { TextField } from "@/components/forms/Field";
 import { JsonField } from "../JsonField";
 import type { ActionFieldsProps } from "./fields";
 
+const EXAMPLE_ADDRESS = "https://chat.example.com/hook";
+
 export function WebhookFields({ action, template, onChange }: ActionFieldsProps<"webhook">) {
   const { t } = useTranslation("rules");
   const { params } = action;
@@ -14,7 +16,7 @@ export function WebhookFields({ action, template, onChange }: ActionFieldsProps<
       <TextField
         label={t("then.address")}
         type="url"
-        placeholder="https://chat.example.com/hook"
+        placeholder={EXAMPLE_ADDRESS}
         value={action.target}
         maxLength={2_000}
         spellCheck={false}

@@ -29,7 +29,7 @@ export function writeOperand(value: Json | undefined): string {
 
 /** Operands between commas; a comma in quotes belongs to its text. */
 export function readOperands(text: string): Json {
-  const parts = text.match(/"(?:[^"\\]|\\.)*"|[^,]+/g) ?? [];
+  const parts = text.match(/\s*"(?:[^"\\]|\\.)*"|[^,]+/g) ?? [];
   return parts
     .map((part) => part.trim())
     .filter(Boolean)
