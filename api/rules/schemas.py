@@ -123,7 +123,8 @@ Verdicts = list[ConditionVerdict | GroupVerdict]
 class RuleLogAnswer(ResponseModel):
     """A rule at an event: the decision with each condition's verdict, and what its actions did.
 
-    ``execution_time`` is in milliseconds. ``problem`` says why a key or a state could not be made.
+    ``execution_time`` is in milliseconds. ``problem`` says why a key or a state could not be made. A result of
+    an action that did not work has ``error`` and ``error_zh``; entries of older versions have no Chinese.
     """
 
     id: str
@@ -135,6 +136,7 @@ class RuleLogAnswer(ResponseModel):
     conditions_met: bool
     conditions: Verdicts
     problem: str
+    problem_zh: str
     cooldown_key: str
     actions_result: list[JsonValue]
     status: FiringStatus
@@ -171,6 +173,7 @@ def log_answer(row: RuleFiring) -> RuleLogAnswer:
             "event_data": event.get("data"),
             "conditions": verdicts_of(trace),
             "problem": as_text(trace.get("problem")),
+            "problem_zh": as_text(trace.get("problem_zh")),
             "cooldown_key": row.key,
         }
     )

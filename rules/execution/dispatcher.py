@@ -261,7 +261,7 @@ def _firing(
 ) -> RuleFiring:
     trace = dict(decision.trace)
     if decision.problem:
-        trace["problem"] = decision.problem
+        trace |= {"problem": decision.problem, "problem_zh": decision.problem_zh}
     if memory.has_previous and decision.fires:
         # Its actions may read it.
         trace["previous"] = memory.previous

@@ -210,7 +210,7 @@ class Failing:
     async def execute(self, services: ActionServices, call: ActionCall) -> None:
         self.calls.append(call.key)
         if len(self.calls) <= self.failures:
-            raise ActionFailed("The address answered 500")
+            raise ActionFailed("The address answered 500", "该地址返回了 500")
 
 
 HOOK = {"type": "webhook", "target": "https://example.com/hook", "params": {"body": "{{player.name}}"}}
@@ -233,7 +233,8 @@ async def test_failure_ends_or_not_what_follows(
     (firing,) = await firings(database, rule)
     assert firing.status == outcome
     assert [cast(Any, result)["status"] for result in firing.actions_result] == results
-    assert cast(Any, firing.actions_result[0])["error"] == "The address answered 500"
+    failure = cast(Any, firing.actions_result[0])
+    assert (failure["error"], failure["error_zh"]) == ("The address answered 500", "该地址返回了 500")
 
 
 async def test_action_is_tried_again_as_it_says(database: Database, owner: Principal, monkeypatch):
@@ -330,7 +331,7 @@ class Doubtful(Failing):
 
     async def execute(self, services: ActionServices, call: ActionCall) -> None:
         self.calls.append(call.key)
-        raise OutcomeUnknown("The address took the request and did not answer")
+        raise OutcomeUnknown("The address took the request and did not answer", "该地址没有响应")
 
 
 async def test_action_in_doubt_is_reported_and_not_tried_again(database: Database, owner: Principal, monkeypatch):

@@ -65,11 +65,15 @@ def test_verdicts_of_the_decision_are_shown(server: Server, user: Api, rule: dic
         "explanation_zh": "y",
     }
     group = {"holds": False, "negate": True, "conditions": [verdict]}
-    trace = {"conditions": {"holds": False, "negate": False, "conditions": [verdict, group]}, "problem": "no key"}
+    trace = {
+        "conditions": {"holds": False, "negate": False, "conditions": [verdict, group]},
+        "problem": "no key",
+        "problem_zh": "没有键",
+    }
     log_id = add_firing(server, rule, 1, trace=trace, status="not_met", conditions_met=False, key="Steve")
     entry = user.get(f"{PATH}/{rule['id']}/logs/{log_id}")
     assert entry["conditions"] == [verdict, group]
-    assert (entry["problem"], entry["cooldown_key"]) == ("no key", "Steve")
+    assert (entry["problem"], entry["problem_zh"], entry["cooldown_key"]) == ("no key", "没有键", "Steve")
 
 
 def test_log_is_filtered_and_paged_with_the_newest_first(server: Server, user: Api, rule: dict[str, Any]):
