@@ -60,10 +60,10 @@ class AgentRunHandler:
 def _request(call: ActionCall) -> RunRequest:
     agent_type = call.target or None
     if agent_type is not None and agent_type not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
+        agent_types = ", ".join(STRATEGIES)
         raise ActionFailed(
-            f"There is no agent type {agent_type!r}; there are {known}",
-            f"没有名为 {agent_type!r} 的智能体类型；可用的类型：{known}",
+            f"There is no agent type {agent_type!r}; there are {agent_types}",
+            f"没有名为 {agent_type!r} 的智能体类型；可用的类型：{agent_types}",
         )
     run_id = f"{RUN_PREFIX}{call.key}"
     skills = ids_of(call.params, "skill_ids")
