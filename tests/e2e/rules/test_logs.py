@@ -130,6 +130,17 @@ def logged(frames: Iterator[ServerSentEvent]) -> tuple[str, dict[str, Any]]:
     return frame.id, json.loads(frame.data)
 
 
+def test_stream_that_breaks_off_before_its_first_entry_loses_nothing(server: Server, user: Api, rule: dict[str, Any]):
+    add_firing(server, rule, 4)
+    path = f"/api/v1{PATH}/{rule['id']}/logs/stream"
+    with streaming(user, "GET", path) as response:
+        start = next(frames_of(response))
+    assert (start.event, start.id) == ("start", "4")
+    missed = add_firing(server, rule, 6)
+    with streaming(user, "GET", path, headers={"Last-Event-ID": start.id}) as response:
+        assert logged(frames_of(response))[1]["id"] == missed
+
+
 def test_entries_are_streamed_as_they_are_written_and_once_they_have_ended(
     server: Server, user: Api, rule: dict[str, Any]
 ):
