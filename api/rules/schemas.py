@@ -11,7 +11,7 @@ from core.json_access import as_list, as_object, as_text
 from rules.language.action_types import AnyAction
 from rules.language.conditions.condition import ConditionNode, Conditions
 from rules.language.definition import LONGEST_DESCRIPTION, LONGEST_NAME, MOST_COOLDOWN_MS, RuleDefinition, Trigger
-from rules.models import FiringStatus, Rule, RuleFiring
+from rules.models import EventDrop, EventDropReason, FiringStatus, Rule, RuleFiring
 
 EXAMPLE: dict[str, Any] = {
     "name": "低血量警告",
@@ -143,6 +143,23 @@ class RuleLogAnswer(ResponseModel):
     rule_version: int
     execution_time: int
     executed_at: datetime
+
+
+class EventDropAnswer(ResponseModel):
+    """How many events of a source were dropped for a reason: ``too_large``, ``unusable``, ``backlog`` or ``rate``.
+
+    ``undecidable`` ones were accepted, and no rule could be asked about them.
+    """
+
+    source_id: str
+    reason: EventDropReason
+    count: int
+    last_at: datetime
+
+
+def drop_answer(row: EventDrop) -> EventDropAnswer:
+    """A number of dropped events."""
+    return EventDropAnswer.model_validate(row.model_dump())
 
 
 def rule_item(row: Rule) -> RuleItem:

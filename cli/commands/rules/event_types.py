@@ -11,7 +11,7 @@ from cli.client.api import ApiClient, Query
 from cli.client.schemas import Record
 from cli.command import client_command
 from cli.commands.rules.manage import moment_text
-from cli.commands.rules.source_names import find_source_id, source_names
+from cli.commands.rules.source_names import EventDropRecord, find_source_id, show_drops, source_names
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import rules as messages
 from cli.ui.i18n.common import NO, YES
@@ -35,6 +35,7 @@ class _EventTypeRecord(Record):
 
 class _EventTypeListRecord(Record):
     event_types: list[_EventTypeRecord]
+    drops: list[EventDropRecord] = Field(default_factory=list[EventDropRecord])
 
 
 @client_command
@@ -51,7 +52,8 @@ async def types(
     """List the types of events that your rules may be triggered by, declared or seen."""
     query: Query = {} if source is None else {"source_id": await find_source_id(client, source)}
     answer = await client.call("GET", "/api/v1/rules/event-types", query=query)
-    listed = client.read(_EventTypeListRecord, answer).event_types
+    answered = client.read(_EventTypeListRecord, answer)
+    listed = answered.event_types
     if name is not None:
         matches = [item for item in listed if item.type == name]
         if not matches:
@@ -59,7 +61,7 @@ async def types(
             problem: AgentexError = InvalidRequest("type", "unknown")
             raise CommandFailed(problem, messages.TYPE_UNKNOWN, wanted=name, names=names)
         listed = matches
-    output.emit({"event_types": [item.model_dump(mode="json", by_alias=True) for item in listed]})
+    output.emit(answered.model_copy(update={"event_types": listed}).model_dump(mode="json", by_alias=True))
     names = {} if output.json_only else await source_names(client)
     if name is not None:
         for item in listed:
@@ -67,6 +69,7 @@ async def types(
         return ExitCode.OK
     columns = (messages.TYPE, messages.SOURCE, messages.DECLARED, messages.SEEN, messages.LAST, messages.DESCRIPTION)
     output.table(columns, [_row(output, item, names) for item in listed])
+    show_drops(output, answered.drops, names)
     return ExitCode.OK
 
 

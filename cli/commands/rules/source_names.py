@@ -1,10 +1,16 @@
 """The names of what events come from: event sources and MCP connections."""
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from pydantic import Field
+
 from cli.arguments import is_id
 from cli.client.api import ApiClient
 from cli.client.schemas import Record
 from cli.errors import CommandFailed, ServerRefused
 from cli.ui.i18n import rules as messages
+from cli.ui.output import Output
 from core.errors.auth import EventSourceNotFound, PermissionDenied
 from core.errors.conflicts import Conflict
 
@@ -14,6 +20,15 @@ _PLATFORM = "platform"
 _LISTED = 12
 
 
+class EventDropRecord(Record):
+    """How many events of a source were dropped for a reason."""
+
+    source_id: str = ""
+    reason: str = ""
+    count: int = 0
+    last_at: datetime | None = None
+
+
 class EventSourceRecord(Record):
     """An event source; ``url`` is relative to the server."""
 
@@ -21,6 +36,7 @@ class EventSourceRecord(Record):
     name: str
     url: str = ""
     created_at: str = ""
+    drops: list[EventDropRecord] = Field(default_factory=list[EventDropRecord])
 
 
 class _EventSourceList(Record):
@@ -62,3 +78,17 @@ async def find_source_id(client: ApiClient, name: str) -> str:
     if len(matches) > 1:
         raise CommandFailed(Conflict(), messages.SOURCE_AMBIGUOUS, wanted=name, ids=", ".join(matches))
     return matches[0]
+
+
+def show_drops(output: Output, drops: Sequence[EventDropRecord], names: Mapping[str, str]) -> None:
+    """Print what was dropped of which source, why, and when last."""
+    for drop in drops:
+        reason = messages.DROP_REASONS.get(drop.reason)
+        text = output.render(
+            messages.DROPPED,
+            source=names.get(drop.source_id, drop.source_id),
+            count=drop.count,
+            reason=output.render(reason) if reason else drop.reason,
+            last=f"{drop.last_at:%Y-%m-%d %H:%M} UTC" if drop.last_at else "-",
+        )
+        output.print(text, "yellow")

@@ -6,7 +6,7 @@ import typer
 
 from cli.client.api import ApiClient
 from cli.command import client_command
-from cli.commands.rules.source_names import SOURCES_PATH, EventSourceRecord, list_event_sources
+from cli.commands.rules.source_names import SOURCES_PATH, EventSourceRecord, list_event_sources, show_drops
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import rules as messages
 from cli.ui.output import Output
@@ -31,6 +31,7 @@ async def list_sources(output: Output, client: ApiClient) -> ExitCode:
         return ExitCode.OK
     columns = (messages.NAME, messages.ADDRESS, messages.ID)
     output.table(columns, [(source.name, _address(client, source), source.id) for source in sources])
+    show_drops(output, [drop for source in sources for drop in source.drops], {row.id: row.name for row in sources})
     return ExitCode.OK
 
 

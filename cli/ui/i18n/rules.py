@@ -176,6 +176,18 @@ TYPE_UNKNOWN = Message(
     "No event of type {wanted} is known. Those known: {names}", "没有类型为 {wanted} 的事件。已知类型：{names}"
 )
 
+DROPPED = Message(
+    "{source}: {count} events were dropped, the last one {last}: {reason}",
+    "{source}：丢弃了 {count} 个事件，最近一次在 {last}：{reason}",
+)
+DROP_REASONS = {
+    "too_large": Message("their data had more than 256 KB", "数据超过 256 KB"),
+    "unusable": Message("they had no usable type or id, or could not be read", "没有可用的类型或 ID，或无法读取"),
+    "backlog": Message("10,000 waited already; the sender was refused", "已有 10,000 个事件在等待，发送方被拒绝"),
+    "rate": Message("too many came within a minute; the sender was refused", "每分钟事件过多，发送方被拒绝"),
+    "undecidable": Message("no rule could be asked about them; see the server's log", "无法判断规则，请查看服务器日志"),
+}
+
 NO_NOTIFICATIONS = Message("There are no notifications here.", "这里没有通知。")
 LEVEL = Message("Level", "级别")
 LEVELS = {

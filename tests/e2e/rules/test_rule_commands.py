@@ -236,3 +236,13 @@ def test_notifications_are_read_at_once_and_deleted(agentex: Command, embedded: 
     assert owner.get("/notifications")["unread"] == 0
     assert agentex("notifications", "delete", ids[0], "--yes").exit_code == 0
     assert [item["id"] for item in owner.get("/notifications")["items"]] == [ids[1]]
+
+
+def test_dropped_events_are_shown_with_their_source(agentex: Command, embedded: Server):
+    made = report(agentex("rule", "source", "create", "Game", "--json"))
+    assert send_event(embedded.http, made, {"no": "type"}).is_error
+    listed = eventually(lambda: [text for text in [agentex("rule", "source", "list").stdout] if "dropped" in text])[0]
+    assert "Game: 1 events were dropped, the last one 20" in listed
+    chinese = agentex("rule", "types", "--source", "Game", "--lang", "zh").stdout
+    assert ("Game：丢弃了 1 个事件" in chinese, "没有可用的类型" in chinese) == (True, True)
+    assert report(agentex("rule", "types", "--source", "Game", "--json"))["drops"][0]["reason"] == "unusable"
