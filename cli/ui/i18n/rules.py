@@ -177,7 +177,7 @@ TYPE_UNKNOWN = Message(
 )
 
 DROPPED = Message(
-    "{source}: {count} events were dropped, the last one {last}: {reason}",
+    "{source}: dropped events: {count}, the last one {last}: {reason}",
     "{source}：丢弃了 {count} 个事件，最近一次在 {last}：{reason}",
 )
 DROP_REASONS = {

@@ -242,7 +242,7 @@ def test_dropped_events_are_shown_with_their_source(agentex: Command, embedded: 
     made = report(agentex("rule", "source", "create", "Game", "--json"))
     assert send_event(embedded.http, made, {"no": "type"}).is_error
     listed = eventually(lambda: [text for text in [agentex("rule", "source", "list").stdout] if "dropped" in text])[0]
-    assert "Game: 1 events were dropped, the last one 20" in listed
+    assert "Game: dropped events: 1, the last one 20" in listed
     chinese = agentex("rule", "types", "--source", "Game", "--lang", "zh").stdout
     assert ("Game：丢弃了 1 个事件" in chinese, "没有可用的类型" in chinese) == (True, True)
     assert report(agentex("rule", "types", "--source", "Game", "--json"))["drops"][0]["reason"] == "unusable"
