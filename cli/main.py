@@ -26,6 +26,8 @@ _COMMANDS = {
     "admin": ("cli.commands.admin", "app"),
     "sessions": ("cli.commands.sessions", "app"),
     "skill": ("cli.commands.skills", "app"),
+    "rule": ("cli.commands.rules", "app"),
+    "notifications": ("cli.commands.notifications", "app"),
     "doctor": ("cli.commands.doctor.command", "doctor"),
 }
 

@@ -12,7 +12,7 @@ from core.auth.authentication import principal_for_user
 from core.auth.principal import Principal
 from core.db.now import database_now
 from rules.actions import ACTIONS
-from rules.actions.base import ActionCall, ActionServices
+from rules.actions.base import ActionCall, ActionServices, Reason
 from rules.execution.decision import KeyMemory, RuleDecision, cooldown_key, decide
 from rules.execution.firing import target_of
 from rules.execution.rendering import render_action
@@ -39,7 +39,7 @@ class ActionPreview:
     type: str
     target: str
     rendered_params: Mapping[str, JsonValue]
-    missing: tuple[str, ...] = ()
+    missing: tuple[Reason, ...] = ()
     awaits_results: bool = False
 
 
@@ -126,10 +126,10 @@ async def _preview(
         target, params = render_action(action, context)
     except MissingValue as error:
         if not position or not error.path.startswith(_RESULTS):
-            return ActionPreview(action.type, target_of(action), {}, (str(error),))
+            return ActionPreview(action.type, target_of(action), {}, (_reason(error),))
         return ActionPreview(action.type, target_of(action), params_of(action), awaits_results=True)
     except RuleError as error:
-        return ActionPreview(action.type, target_of(action), {}, (str(error),))
+        return ActionPreview(action.type, target_of(action), {}, (_reason(error),))
     handler = ACTIONS.get(action.type)
     if handler is None:
         return ActionPreview(action.type, target, params)
@@ -146,3 +146,7 @@ async def _preview(
         chain=trial.chain,
     )
     return ActionPreview(action.type, target, params, tuple(await handler.missing(services, call)))
+
+
+def _reason(error: RuleError) -> Reason:
+    return Reason(error.error, error.error_zh)

@@ -9,6 +9,7 @@ from core.db.types import new_id
 from core.errors.base import AgentexError
 from core.logging import get_logger
 from rules.actions.base import ActionServices
+from rules.event_drops import DropCounter
 from rules.execution import leases, retention
 from rules.execution.dispatcher import Dispatcher
 from rules.execution.executor import RuleExecutor
@@ -22,12 +23,17 @@ _IDLE_SECONDS = 0.5
 _SCHEDULE_SECONDS = 1.0
 _PLATFORM_SECONDS = 2.0
 _SERVERS_SECONDS = 2.0
+_DROPS_SECONDS = 2.0
 _RETENTION_SECONDS = 3600.0
 _FAILED_SECONDS = 5.0
 
 
 class RuleEngine:
-    """Runs in every API process; leases see to it that each thing is done by one of them."""
+    """Runs in every API process; leases see to it that each thing is done by one of them.
+
+    Attributes:
+        drops: counts what this process drops of what sources send.
+    """
 
     def __init__(
         self,
@@ -46,7 +52,8 @@ class RuleEngine:
         self._platform = PlatformEvents(database, quota_bytes=quota_bytes)
         self._wake = asyncio.Event()
         self._running: asyncio.Future[Any] | None = None
-        self._servers = McpEvents(database, services.mcp, self._driver, self.wake)
+        self.drops = DropCounter(database)
+        self._servers = McpEvents(database, services.mcp, self._driver, self.wake, self.drops)
 
     def wake(self) -> None:
         """Look for events at once: some were accepted in this process."""
@@ -59,6 +66,7 @@ class RuleEngine:
             self._repeat("schedule", self._accept_due, _SCHEDULE_SECONDS),
             self._repeat("servers", self._servers.follow, _SERVERS_SECONDS),
             self._repeat("platform", self._read_platform, _PLATFORM_SECONDS),
+            self._repeat("drops", self.drops.write, _DROPS_SECONDS),
             self._repeat("retention", self._delete_old, _RETENTION_SECONDS),
         )
         self._running = asyncio.ensure_future(asyncio.gather(*loops))
@@ -73,9 +81,10 @@ class RuleEngine:
         await self._servers.close()
         await self._executor.close()
         try:
+            await self.drops.write()
             await leases.release(self._database, self._driver)
         except AgentexError as error:
-            # They end by themselves.
+            # Leases end by themselves.
             log.info("rules.leases_not_released", code=error.code)
 
     async def _decide_and_execute(self) -> None:

@@ -4,6 +4,7 @@ import secrets
 from base64 import b64encode
 from collections.abc import Sequence
 
+from sqlalchemy import delete as delete_rows
 from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -17,7 +18,7 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import EventSourceNotFound
 from core.errors.conflicts import EventSourceNameTaken, EventSourcesFull
 from core.security.vault import Vault
-from rules.models import EventSource
+from rules.models import EventDrop, EventSource
 
 MOST_SOURCES = 50
 PURPOSE = "event source secrets"
@@ -76,6 +77,8 @@ async def list_all(session: AsyncSession, owner_id: str) -> Sequence[EventSource
 async def delete(work: UnitOfWork, owner_id: str, source_id: str) -> None:
     """Delete a source with its secret; rules that name it stay and get no more events."""
     await work.session.delete(await get(work.session, owner_id, source_id))
+    drops = (col(EventDrop.owner_id) == owner_id, col(EventDrop.source_id) == source_id)
+    await work.session.exec(delete_rows(EventDrop).where(*drops))
     audit(work.session, AuditAction.EVENT_SOURCE_DELETED, _target(source_id))
 
 

@@ -16,7 +16,7 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.requests import InvalidRequest
 from core.text.sanitize import refuse_half_characters, refuse_nul
 from core.types.errors import FieldValueError
-from rules.models import LONGEST_EVENT_ID, LONGEST_EVENT_TYPE, AcceptedEvent, SourceKind
+from rules.models import LONGEST_EVENT_ID, LONGEST_EVENT_TYPE, AcceptedEvent, EventDropReason, SourceKind
 
 MOST_BYTES = 256 * 1024
 """Of an event's data as JSON."""
@@ -77,24 +77,39 @@ async def count_open(session: AsyncSession, source_id: str, owner_id: str) -> in
     return (await session.exec(query)).one()
 
 
-def check(event: IncomingEvent) -> None:
-    """Refuse an event that can't be kept.
+@dataclass(frozen=True, slots=True)
+class EventFault:
+    """Why an event can't be kept."""
 
-    Raises:
-        InvalidRequest: its type or id is missing or too long, or its data too large or no JSON.
-    """
-    _require_name("type", event.type, LONGEST_EVENT_TYPE)
-    _require_name("id", event.id, LONGEST_EVENT_ID)
+    reason: EventDropReason
+    field: str
+    error: str
+    error_zh: str
+
+
+def find_fault(event: IncomingEvent) -> EventFault | None:
+    """Why an event can't be kept: its type or id is missing or too long, its data too large or no JSON."""
+    fault = _fault_of_name("type", event.type, LONGEST_EVENT_TYPE) or _fault_of_name("id", event.id, LONGEST_EVENT_ID)
+    if fault is not None:
+        return fault
     try:
         size = len(orjson.dumps(event.data))
-    except (orjson.JSONEncodeError, RecursionError) as error:
-        raise InvalidRequest("data", "The data is no JSON that can be kept") from error
+    except (orjson.JSONEncodeError, RecursionError):
+        words = ("The data is no JSON that can be kept", "数据不是可以保存的 JSON")
+        return EventFault(EventDropReason.UNUSABLE, "data", *words)
     if size > MOST_BYTES:
-        raise InvalidRequest("data", f"The data has {size} bytes of JSON; at most {MOST_BYTES} are accepted")
+        words = (
+            f"The data has {size} bytes of JSON; at most {MOST_BYTES} are accepted",
+            f"数据有 {size} 字节，最多接受 {MOST_BYTES} 字节",
+        )
+        return EventFault(EventDropReason.TOO_LARGE, "data", *words)
+    return None
 
 
 def _values(event: IncomingEvent) -> dict[str, object]:
-    check(event)
+    fault = find_fault(event)
+    if fault is not None:
+        raise InvalidRequest(fault.field, fault.error, fault.error_zh)
     return {
         "owner_id": event.owner_id,
         "source_kind": event.source_kind.value,
@@ -109,10 +124,12 @@ def _values(event: IncomingEvent) -> dict[str, object]:
     }
 
 
-def _require_name(name: str, text: str, longest: int) -> None:
+def _fault_of_name(name: str, text: str, longest: int) -> EventFault | None:
     if not 0 < len(text) <= longest:
-        raise InvalidRequest(name, f"It must have 1 to {longest} characters", f"长度必须为 1 到 {longest} 个字符")
+        words = (f"It must have 1 to {longest} characters", f"长度必须为 1 到 {longest} 个字符")
+        return EventFault(EventDropReason.UNUSABLE, name, *words)
     try:
         refuse_nul(refuse_half_characters(text))
     except FieldValueError as error:
-        raise InvalidRequest(name, str(error)) from error
+        return EventFault(EventDropReason.UNUSABLE, name, str(error), error.error_zh)
+    return None

@@ -195,6 +195,31 @@ class SeenEventType(Table, table=True):
     seen_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
+class EventDropReason(StrEnum):
+    """Why an event of a source was not accepted.
+
+    ``TOO_LARGE``: its data. ``UNUSABLE``: its type, its id, or what can't be read. ``BACKLOG``: too many of the source
+    waited, so that its sender was refused. ``RATE``: too many within a minute. ``UNDECIDABLE``: it was accepted, and no
+    rule could be asked about it.
+    """
+
+    TOO_LARGE = "too_large"
+    UNUSABLE = "unusable"
+    BACKLOG = "backlog"
+    RATE = "rate"
+    UNDECIDABLE = "undecidable"
+
+
+class EventDrop(Table, table=True):
+    """How many events of a source were dropped for a reason, and when the last one was."""
+
+    owner_id: str = Field(primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH)
+    source_id: str = Field(primary_key=True, max_length=ID_LENGTH)
+    reason: str = Field(primary_key=True, max_length=20)
+    count: int = 0
+    last_at: datetime = Field(sa_type=UtcDateTime)
+
+
 class Notification(Table, table=True):
     """A message of a rule to its owner, shown in the console."""
 

@@ -163,4 +163,7 @@ async def _missing_of_action(
         chain=(),
     )
     field = f"actions.{position}"
-    return [MissingReference(field, action.type, reason, "") for reason in await handler.missing(services, call)]
+    return [
+        MissingReference(field, action.type, reason.error, reason.error_zh)
+        for reason in await handler.missing(services, call)
+    ]

@@ -50,15 +50,14 @@ def is_event(message: JSONRPCMessage) -> bool:
 
 
 def read_event(method: str, params: Mapping[str, Any] | None) -> ServerEvent | None:
-    """The event of a notification; None for a notification that is none, or has no usable type."""
+    """The event of a notification; None for a notification that is none. Its type may be of no use, such as empty."""
     fields = as_object(dict(params or {}))
     if method in _NAMES:
         return ServerEvent(_NAMES[method], {name: value for name, value in fields.items() if name != "_meta"})
-    event_type = as_text(fields.get("type"))
-    if method != _EVENT or not 0 < len(event_type) <= _LONGEST_TYPE:
+    if method != _EVENT:
         return None
     return ServerEvent(
-        event_type,
+        as_text(fields.get("type")),
         fields.get("data"),
         as_text(fields.get("id"))[:_LONGEST_ID],
         as_text(fields.get("time")) or as_text(fields.get("timestamp")),

@@ -67,6 +67,7 @@ class DraftTestBody(RuleBody, RuleTestBody):
 class ActionPreviewAnswer(ResponseModel):
     """An action with its templates filled in; ``missing`` are the reasons for which it would fail now.
 
+    ``missing_zh`` says the same in Chinese, in the same order.
     Where ``awaits_results``, the parameters are as written: they need what earlier actions give.
     """
 
@@ -74,6 +75,7 @@ class ActionPreviewAnswer(ResponseModel):
     target: str
     rendered_params: dict[str, JsonValue]
     missing: list[str]
+    missing_zh: list[str]
     awaits_results: bool
 
 
@@ -104,6 +106,7 @@ class DryRunAnswer(ResponseModel):
     triggered: bool
     status: FiringStatus
     problem: str
+    problem_zh: str
     conditions: Verdicts
     cooldown: CooldownAnswer
     dry_run_result: DryRunActions
@@ -121,6 +124,7 @@ def _answer(run: DryRun) -> DryRunAnswer:
             "triggered": run.is_triggered,
             "status": decision.status,
             "problem": decision.problem,
+            "problem_zh": decision.problem_zh,
             # A log keeps lists, where the decision has tuples.
             "conditions": verdicts_of(to_jsonable(decision.trace)),
             "cooldown": cooldown,
@@ -134,7 +138,8 @@ def _action(preview: ActionPreview) -> ActionPreviewAnswer:
         type=preview.type,
         target=preview.target,
         rendered_params=dict(preview.rendered_params),
-        missing=list(preview.missing),
+        missing=[reason.error for reason in preview.missing],
+        missing_zh=[reason.error_zh for reason in preview.missing],
         awaits_results=preview.awaits_results,
     )
 

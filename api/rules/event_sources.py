@@ -9,11 +9,13 @@ from api.dependencies import CurrentPrincipal, Reading, Rules, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
+from api.rules.schemas import EventDropAnswer, drop_answer
 from core.auth.permissions import Permission
 from core.errors.auth import EventSourceNotFound
 from core.errors.conflicts import EventSourceNameTaken, EventSourcesFull
 from core.errors.requests import InvalidRequest
 from rules import event_sources
+from rules.event_drops import list_drops
 from rules.event_sources import MOST_SOURCES
 from rules.models import LONGEST_NAME, EventSource
 
@@ -38,6 +40,12 @@ class EventSourceAnswer(ResponseModel):
     created_at: datetime
 
 
+class EventSourceItem(EventSourceAnswer):
+    """An event source in the list, with what was dropped of its signed events in the last 90 days, by reason."""
+
+    drops: list[EventDropAnswer]
+
+
 class NewEventSource(EventSourceAnswer):
     """An event source with its secret, which is shown only when it is made."""
 
@@ -47,12 +55,12 @@ class NewEventSource(EventSourceAnswer):
 class EventSourceList(ResponseModel):
     """All event sources of the caller, oldest first."""
 
-    items: list[EventSourceAnswer]
+    items: list[EventSourceItem]
     total: int
 
 
-def _answer(row: EventSource) -> EventSourceAnswer:
-    return EventSourceAnswer(id=row.id, name=row.name, url=_url(row), created_at=row.created_at)
+def _item(row: EventSource, drops: list[EventDropAnswer]) -> EventSourceItem:
+    return EventSourceItem(id=row.id, name=row.name, url=_url(row), created_at=row.created_at, drops=drops)
 
 
 def _with_secret(row: EventSource, secret: str) -> NewEventSource:
@@ -66,7 +74,11 @@ def _url(row: EventSource) -> str:
 @router.get("", dependencies=[View])
 async def list_event_sources(principal: CurrentPrincipal, session: Reading) -> Envelope[EventSourceList]:
     """One's own event sources."""
-    items = [_answer(row) for row in await event_sources.list_all(session, principal.user_id)]
+    drops = [drop_answer(row) for row in await list_drops(session, principal.user_id)]
+    items = [
+        _item(row, [drop for drop in drops if drop.source_id == row.id])
+        for row in await event_sources.list_all(session, principal.user_id)
+    ]
     return Envelope(data=EventSourceList(items=items, total=len(items)))
 
 

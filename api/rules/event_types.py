@@ -10,8 +10,10 @@ from api.dependencies import CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
+from api.rules.schemas import EventDropAnswer, drop_answer
 from core.auth.permissions import Permission
 from core.errors.auth import EventSourceNotFound
+from rules.event_drops import list_drops
 from rules.event_listing import KnownEventType, list_event_types
 
 router = Router(
@@ -33,9 +35,10 @@ class EventTypeAnswer(ResponseModel):
 
 
 class EventTypeList(ResponseModel):
-    """Types of events."""
+    """Types of events, and what was dropped of what their sources sent in the last 90 days."""
 
     event_types: list[EventTypeAnswer]
+    drops: list[EventDropAnswer]
 
 
 def _answer(row: KnownEventType, *, in_chinese: bool) -> EventTypeAnswer:
@@ -65,4 +68,6 @@ async def list_rule_event_types(
     """The types of events of one source, or of all; descriptions of the platform's own in Chinese if preferred."""
     in_chinese = accept_language.lower().startswith("zh")
     types = await list_event_types(session, principal.user_id, source_id)
-    return Envelope(data=EventTypeList(event_types=[_answer(item, in_chinese=in_chinese) for item in types]))
+    drops = await list_drops(session, principal.user_id, source_id)
+    answers = [_answer(item, in_chinese=in_chinese) for item in types]
+    return Envelope(data=EventTypeList(event_types=answers, drops=[drop_answer(row) for row in drops]))

@@ -37,7 +37,7 @@ class RuleFileBody(RequestModel):
 
 
 class MissingReferenceAnswer(ResponseModel):
-    """What the rule names and is not there; ``error_zh`` may be empty."""
+    """What the rule names and is not there."""
 
     field: str
     value: str

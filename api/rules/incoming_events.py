@@ -20,7 +20,7 @@ from core.types.datetimes import Moment
 from rules import event_sources, intake
 from rules.actions.webhook import CHAIN_HEADER
 from rules.intake import MOST_OPEN, IncomingEvent
-from rules.models import LONGEST_EVENT_ID, LONGEST_EVENT_TYPE, EventSource, SourceKind
+from rules.models import LONGEST_EVENT_ID, LONGEST_EVENT_TYPE, EventDropReason, EventSource, SourceKind
 from rules.signatures import TOLERANCE_SECONDS, SignedMessage, verify
 
 router = Router(prefix="/api/v1/rules/events", tags=["rules"])
@@ -87,12 +87,22 @@ async def accept_event(
     body = await _read_body(request)
     message = SignedMessage(webhook_id, webhook_timestamp, webhook_signature, body)
     source, message_id = await _verified(context, source_id, message)
-    await context.security.limits.admit_event(source.id)
-    event = _read_event(body)
+    drops = context.rules.engine.drops
+    try:
+        await context.security.limits.admit_event(source.id)
+    except TooManyEvents:
+        drops.note(source.owner_id, source.id, EventDropReason.RATE)
+        raise
+    try:
+        event = _read_event(body)
+    except (MalformedJson, RequestValidationError):
+        drops.note(source.owner_id, source.id, EventDropReason.UNUSABLE)
+        raise
     chain = _read_chain(request.headers.get(CHAIN_HEADER, ""))
     event_id = event.id or message_id
     async with unit_of_work(context.database, context.queue.push) as work:
         if await intake.count_open(work.session, source.id, source.owner_id) >= MOST_OPEN:
+            drops.note(source.owner_id, source.id, EventDropReason.BACKLOG)
             raise TooManyEvents(_BACKLOG_SECONDS)
         incoming = IncomingEvent(
             owner_id=source.owner_id,

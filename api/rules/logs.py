@@ -33,7 +33,7 @@ router = Router(
 _POLL_SECONDS = 1.0
 _MOST_AT_ONCE = 100
 _LONGEST_CURSOR = 18
-_EVENTS = "Events: log (an entry that is new, or has ended), with the place to go on from as its id; end"
+_EVENTS = "Events: start; log (an entry that is new, or has ended); end. Ids of the first two are places to go on from"
 
 
 async def _filter(
@@ -75,7 +75,7 @@ async def stream_rule_logs(
 ) -> EventStream:
     """Server-sent events: entries as they are written, and again once their actions have ended.
 
-    Without a cursor, from now on. The event ``end`` has a ``reason``: ``quiet``, ``deleted``, ``access`` or
+    Without a cursor, from now on; the event ``start`` says that the stream stands. The event ``end`` has a ``reason``: ``quiet``, ``deleted``, ``access`` or
     ``shutting_down``.
     """
     async with context.database.reading() as session:
@@ -119,7 +119,8 @@ class _LogPosition:
 async def _follow(
     context: AppContext, rule: tuple[str, str], place: _LogPosition, *, until_quiet: bool
 ) -> AsyncGenerator[bytes]:
-    yield b"retry: 2000\n\n"
+    # With its place, so that who is cut off before the first entry goes on from here.
+    yield b"retry: 2000\nid: %d\n" % place.settled + sse_event("start", {})
     while not context.streams.feeds.is_closed:
         try:
             rows = await _read_changes(context, rule, place)

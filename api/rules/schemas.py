@@ -11,7 +11,7 @@ from core.json_access import as_list, as_object, as_text
 from rules.language.action_types import AnyAction
 from rules.language.conditions.condition import ConditionNode, Conditions
 from rules.language.definition import LONGEST_DESCRIPTION, LONGEST_NAME, MOST_COOLDOWN_MS, RuleDefinition, Trigger
-from rules.models import FiringStatus, Rule, RuleFiring
+from rules.models import EventDrop, EventDropReason, FiringStatus, Rule, RuleFiring
 
 EXAMPLE: dict[str, Any] = {
     "name": "低血量警告",
@@ -125,7 +125,8 @@ Verdicts = list[ConditionVerdict | GroupVerdict]
 class RuleLogAnswer(ResponseModel):
     """A rule at an event: the decision with each condition's verdict, and what its actions did.
 
-    ``execution_time`` is in milliseconds. ``problem`` says why a key or a state could not be made.
+    ``execution_time`` is in milliseconds. ``problem`` says why a key or a state could not be made. A result of
+    an action that did not work has ``error`` and ``error_zh``; entries of older versions have no Chinese.
     """
 
     id: str
@@ -137,12 +138,30 @@ class RuleLogAnswer(ResponseModel):
     conditions_met: bool
     conditions: Verdicts
     problem: str
+    problem_zh: str
     cooldown_key: str
     actions_result: list[JsonValue]
     status: FiringStatus
     rule_version: int
     execution_time: int
     executed_at: datetime
+
+
+class EventDropAnswer(ResponseModel):
+    """How many events of a source were dropped for a reason: ``too_large``, ``unusable``, ``backlog`` or ``rate``.
+
+    ``undecidable`` ones were accepted, and no rule could be asked about them.
+    """
+
+    source_id: str
+    reason: EventDropReason
+    count: int
+    last_at: datetime
+
+
+def drop_answer(row: EventDrop) -> EventDropAnswer:
+    """A number of dropped events."""
+    return EventDropAnswer.model_validate(row.model_dump())
 
 
 def rule_item(row: Rule) -> RuleItem:
@@ -173,6 +192,7 @@ def log_answer(row: RuleFiring) -> RuleLogAnswer:
             "event_data": event.get("data"),
             "conditions": verdicts_of(trace),
             "problem": as_text(trace.get("problem")),
+            "problem_zh": as_text(trace.get("problem_zh")),
             "cooldown_key": row.key,
         }
     )

@@ -14,7 +14,7 @@ from agents.strategies import STRATEGIES
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
 from core.errors.conflicts import RunIdTaken
-from rules.actions.base import ActionCall, ActionFailed, ActionServices, ids_of, reason_of, text_of
+from rules.actions.base import ActionCall, ActionFailed, ActionServices, Reason, ids_of, reason_of, text_of
 
 _NAMESPACE = uuid.UUID("0e0b1f3c-2d56-4d2c-8a37-0f2a0f1e7c55")
 _LONGEST_PROMPT = 10_000
@@ -33,12 +33,12 @@ class AgentRunHandler:
     TYPE: ClassVar[str] = "agent_run"
     IS_REPEATABLE: ClassVar[bool] = True
 
-    async def missing(self, services: ActionServices, call: ActionCall) -> list[str]:
+    async def missing(self, services: ActionServices, call: ActionCall) -> list[Reason]:
         try:
             call.owner.require(Permission.AGENT_RUN)
             _request(call)
         except ActionFailed as failure:
-            return [str(failure)]
+            return [failure.reason]
         except AgentexError as error:
             return [reason_of(error)]
         return []
@@ -60,7 +60,11 @@ class AgentRunHandler:
 def _request(call: ActionCall) -> RunRequest:
     agent_type = call.target or None
     if agent_type is not None and agent_type not in STRATEGIES:
-        raise ActionFailed(f"There is no agent type {agent_type!r}; there are {', '.join(STRATEGIES)}")
+        agent_types = ", ".join(STRATEGIES)
+        raise ActionFailed(
+            f"There is no agent type {agent_type!r}; there are {agent_types}",
+            f"没有名为 {agent_type!r} 的智能体类型；可用的类型：{agent_types}",
+        )
     run_id = f"{RUN_PREFIX}{call.key}"
     skills = ids_of(call.params, "skill_ids")
     model_id = call.params.get("model_id")
@@ -89,7 +93,10 @@ async def _outcome(services: ActionServices, call: ActionCall, request: RunReque
         )
         texts = (await session.exec(answers.order_by(col(ChatMessage.position).desc()).limit(1))).all()
     if run.status in (RunStatus.FAILED.value, RunStatus.CANCELLED.value):
-        raise ActionFailed(f"The run {run.status}: open the conversation {request.thread_id} to see why")
+        raise ActionFailed(
+            f"The run {run.status}: open the conversation {request.thread_id} to see why",
+            f"运行未完成（{run.status}）：打开对话 {request.thread_id} 查看原因",
+        )
     return {
         "thread_id": request.thread_id,
         "run_id": run.run_id,

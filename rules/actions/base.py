@@ -12,9 +12,13 @@ from agents.runs.service import RunService
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.errors.base import AgentexError
+from core.errors.requests import UrlNotAllowed
 from core.settings.tool_policies import ServerPolicies
 from ingestion.upload import UploadService
 from kb_service.retrieval.service import Searcher
+
+# Ends the name of a detail in Chinese.
+_CHINESE = "_zh"
 
 
 @dataclass(frozen=True)
@@ -60,12 +64,28 @@ class ActionCall:
         return f"{self.firing_id}:{self.position}"
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why an action does not work, for dry runs and a rule's log; each with the next step, where there is one."""
+
+    error: str
+    error_zh: str
+
+
 class ActionFailed(Exception):
-    """An action that did not do what it should; the message is shown in the rule's log."""
+    """An action that did not do what it should; ``error`` is shown in the rule's log."""
+
+    def __init__(self, error: str, error_zh: str) -> None:
+        super().__init__(error)
+        self.reason = Reason(error, error_zh)
 
 
 class OutcomeUnknown(Exception):
     """An action that may or may not have taken effect; it is not repeated."""
+
+    def __init__(self, error: str, error_zh: str) -> None:
+        super().__init__(error)
+        self.reason = Reason(error, error_zh)
 
 
 class ActionHandler(Protocol):
@@ -75,8 +95,8 @@ class ActionHandler(Protocol):
     IS_REPEATABLE: ClassVar[bool]
     """Whether a second call with the same key has no second effect, so that a crash leaves no doubt."""
 
-    async def missing(self, services: ActionServices, call: ActionCall) -> list[str]:
-        """What would keep the call from working now, each with the next step; nothing is done."""
+    async def missing(self, services: ActionServices, call: ActionCall) -> list[Reason]:
+        """What would keep the call from working now; nothing is done."""
         ...
 
     async def execute(self, services: ActionServices, call: ActionCall) -> JsonValue:
@@ -90,10 +110,28 @@ class ActionHandler(Protocol):
         ...
 
 
-def reason_of(error: AgentexError) -> str:
-    """An error in words, with its details, for a rule's log."""
-    details = ", ".join(f"{name}: {value}" for name, value in error.details.items() if isinstance(value, str | int))
-    return f"{error.message} ({details})" if details else error.message
+def reason_of(error: AgentexError) -> Reason:
+    """An error in words, with its details."""
+    facts = {name: value for name, value in error.details.items() if isinstance(value, str | int)}
+    own = {name: value for name, value in facts.items() if not name.endswith(_CHINESE)}
+    english = ", ".join(f"{name}: {value}" for name, value in own.items())
+    chinese = "，".join(f"{name}：{facts.get(name + _CHINESE) or value}" for name, value in own.items())
+    return Reason(
+        f"{error.message} ({english})" if english else error.message,
+        f"{error.message_zh}（{chinese}）" if chinese else error.message_zh,
+    )
+
+
+def address_refused(refusal: UrlNotAllowed) -> ActionFailed:
+    """The failure of an action whose address is not allowed."""
+    reason = reason_of(refusal)
+    return ActionFailed(f"The address must not be called: {reason.error}", f"不允许访问该地址：{reason.error_zh}")
+
+
+def no_answer(error: Exception) -> ActionFailed:
+    """The failure of an action whose address can't be reached."""
+    kind = type(error).__name__
+    return ActionFailed(f"The address did not answer: {kind}", f"该地址没有响应：{kind}")
 
 
 def text_of(params: Mapping[str, JsonValue], name: str, *, longest: int, default: str | None = None) -> str:
@@ -107,9 +145,12 @@ def text_of(params: Mapping[str, JsonValue], name: str, *, longest: int, default
     # No database takes it.
     text = text.replace("\x00", "")
     if not text.strip() and default is None:
-        raise ActionFailed(f"`params.{name}` is empty after rendering")
+        raise ActionFailed(f"`params.{name}` is empty after rendering", f"`params.{name}` 填充后为空")
     if len(text) > longest:
-        raise ActionFailed(f"`params.{name}` has {len(text)} characters; at most {longest} are possible")
+        raise ActionFailed(
+            f"`params.{name}` has {len(text)} characters; at most {longest} are possible",
+            f"`params.{name}` 有 {len(text)} 个字符，最多允许 {longest} 个",
+        )
     return text
 
 

@@ -14,7 +14,16 @@ from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
 from ingestion.upload import UploadFile
 from kb_service.knowledge_bases import service as knowledge_bases
-from rules.actions.base import ActionCall, ActionFailed, ActionServices, reason_of, text_of
+from rules.actions.base import (
+    ActionCall,
+    ActionFailed,
+    ActionServices,
+    Reason,
+    address_refused,
+    no_answer,
+    reason_of,
+    text_of,
+)
 
 _LONGEST_NAME = 255
 _LONGEST_TEXT = 256 * 1024
@@ -34,7 +43,7 @@ class IngestHandler:
     TYPE: ClassVar[str] = "ingest"
     IS_REPEATABLE: ClassVar[bool] = True
 
-    async def missing(self, services: ActionServices, call: ActionCall) -> list[str]:
+    async def missing(self, services: ActionServices, call: ActionCall) -> list[Reason]:
         try:
             call.owner.require(Permission.KB_WRITE)
             base_id = text_of(call.params, "knowledge_base_id", longest=100)
@@ -42,7 +51,7 @@ class IngestHandler:
                 await knowledge_bases.get(session, call.owner, base_id, AccessAction.WRITE)
             _source(call)
         except ActionFailed as failure:
-            return [str(failure)]
+            return [failure.reason]
         except AgentexError as error:
             return [reason_of(error)]
         return []
@@ -62,7 +71,7 @@ class IngestHandler:
 def _source(call: ActionCall) -> tuple[str, str | None]:
     """The text, or the address."""
     if ("text" in call.params) == ("url" in call.params):
-        raise ActionFailed("Give either `params.text` or `params.url`")
+        raise ActionFailed("Give either `params.text` or `params.url`", "请在 `params.text` 和 `params.url` 中填写一个")
     if "url" in call.params:
         return "", text_of(call.params, "url", longest=_LONGEST_URL)
     return text_of(call.params, "text", longest=_LONGEST_TEXT), None
@@ -83,14 +92,19 @@ async def _download(http: httpx.AsyncClient, url: str, most: int) -> bytes:
     try:
         async with http.stream("GET", url, timeout=_SECONDS) as response:
             if response.status_code != _OK:
-                raise ActionFailed(f"The address answered {response.status_code}")
+                raise ActionFailed(
+                    f"The address answered {response.status_code}", f"该地址返回了 {response.status_code}"
+                )
             content = bytearray()
             async for piece in response.aiter_bytes():
                 content += piece
                 if len(content) > most:
-                    raise ActionFailed(f"The address gives more than {most} bytes, the limit of an upload")
+                    raise ActionFailed(
+                        f"The address gives more than {most} bytes, the limit of an upload",
+                        f"该地址的内容超过上传限制（{most} 字节）",
+                    )
     except UrlNotAllowed as refusal:
-        raise ActionFailed(f"The address must not be called: {reason_of(refusal)}") from refusal
+        raise address_refused(refusal) from refusal
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise ActionFailed(f"The address did not answer: {type(error).__name__}") from error
+        raise no_answer(error) from error
     return bytes(content)

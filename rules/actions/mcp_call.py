@@ -14,7 +14,7 @@ from agents.tool_policies.service import effective_policies
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
 from core.errors.server import McpUnavailable
-from rules.actions.base import ActionCall, ActionFailed, ActionServices, OutcomeUnknown, reason_of
+from rules.actions.base import ActionCall, ActionFailed, ActionServices, OutcomeUnknown, Reason, reason_of
 
 # Faults after which a call may have been made.
 _IN_DOUBT = frozenset({"no_answer", "broke_off"})
@@ -26,11 +26,11 @@ class McpCallHandler:
     TYPE: ClassVar[str] = "mcp_call"
     IS_REPEATABLE: ClassVar[bool] = False
 
-    async def missing(self, services: ActionServices, call: ActionCall) -> list[str]:
+    async def missing(self, services: ActionServices, call: ActionCall) -> list[Reason]:
         try:
             await _find(services, call)
         except ActionFailed as failure:
-            return [str(failure)]
+            return [failure.reason]
         except AgentexError as error:
             return [reason_of(error)]
         return []
@@ -40,13 +40,16 @@ class McpCallHandler:
         try:
             result = await services.mcp.call(connection.row, ToolCall(tool.name, dict(call.params)))
         except McpRefusal as refusal:
-            raise ActionFailed(f"The server refused the call: {refusal.text}") from refusal
+            raise ActionFailed(
+                f"The server refused the call: {refusal.text}", f"服务器拒绝了调用：{refusal.text}"
+            ) from refusal
         except McpUnavailable as failure:
             if failure.details.get("fault") in _IN_DOUBT and not tool.is_idempotent:
-                raise OutcomeUnknown(reason_of(failure)) from failure
+                reason = reason_of(failure)
+                raise OutcomeUnknown(reason.error, reason.error_zh) from failure
             raise
         if result.value.get("isError"):
-            raise ActionFailed(f"The tool failed: {result.text}")
+            raise ActionFailed(f"The tool failed: {result.text}", f"工具执行失败：{result.text}")
         return {"text": result.text}
 
 
@@ -65,13 +68,20 @@ async def _find(services: ActionServices, call: ActionCall) -> tuple[ConnectionW
         policies = add_tool_policies(services.policies, [connection])
         in_force = await effective_policies(session, call.owner.user_id, policies)
     if not connection.row.enabled:
-        raise ActionFailed(f"The connection {connection.row.name!r} is switched off: enable it")
+        raise ActionFailed(
+            f"The connection {connection.row.name!r} is switched off: enable it",
+            f"连接 {connection.row.name!r} 已停用：请启用",
+        )
     tool = next((tool for tool in connection.tools if tool.name == call.target), None)
     if tool is None:
         raise ActionFailed(
-            f"The connection {connection.row.name!r} has no tool {call.target!r}: test the connection to read its tools again"
+            f"The connection {connection.row.name!r} has no tool {call.target!r}: test the connection to read its tools again",
+            f"连接 {connection.row.name!r} 没有工具 {call.target!r}：请测试连接以重新读取其工具",
         )
     name = callable_name(connection.row.name, tool.name)
     if in_force.get(name) == "never" or policies.bounds.get(name) == "ask":
-        raise ActionFailed(f"The policy of the tool {name} keeps rules from calling it: change it in the tool policies")
+        raise ActionFailed(
+            f"The policy of the tool {name} keeps rules from calling it: change it in the tool policies",
+            f"工具 {name} 的策略不允许规则调用：请在工具策略中更改",
+        )
     return connection, tool

@@ -8,7 +8,7 @@ from core.auth.permissions import Permission
 from core.errors.base import AgentexError
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.retrieval.request import MAX_TOP_K
-from rules.actions.base import ActionCall, ActionFailed, ActionServices, ids_of, reason_of, text_of
+from rules.actions.base import ActionCall, ActionFailed, ActionServices, Reason, ids_of, reason_of, text_of
 
 _LONGEST_QUERY = 2000
 _SHOWN_CHARACTERS = 500
@@ -20,11 +20,14 @@ class SearchHandler:
     TYPE: ClassVar[str] = "search"
     IS_REPEATABLE: ClassVar[bool] = True
 
-    async def missing(self, services: ActionServices, call: ActionCall) -> list[str]:
+    async def missing(self, services: ActionServices, call: ActionCall) -> list[Reason]:
         try:
             call.owner.require(Permission.KB_VIEW)
+            text_of(call.params, "query", longest=_LONGEST_QUERY)
             async with services.database.reading() as session:
                 await knowledge_bases.get_searchable(session, call.owner, ids_of(call.params, "knowledge_base_ids"))
+        except ActionFailed as failure:
+            return [failure.reason]
         except AgentexError as error:
             return [reason_of(error)]
         return []
@@ -55,5 +58,8 @@ def _top_k(value: JsonValue) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MAX_TOP_K:
-        raise ActionFailed(f"`params.top_k` must be a whole number from 1 to {MAX_TOP_K}")
+        raise ActionFailed(
+            f"`params.top_k` must be a whole number from 1 to {MAX_TOP_K}",
+            f"`params.top_k` 必须是 1 到 {MAX_TOP_K} 之间的整数",
+        )
     return value

@@ -9,7 +9,16 @@ from pydantic import JsonValue
 
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
-from rules.actions.base import ActionCall, ActionFailed, ActionServices, OutcomeUnknown, reason_of
+from rules.actions.base import (
+    ActionCall,
+    ActionFailed,
+    ActionServices,
+    OutcomeUnknown,
+    Reason,
+    address_refused,
+    no_answer,
+    reason_of,
+)
 
 _SECONDS = 15
 _SHOWN_CHARACTERS = 1000
@@ -25,9 +34,9 @@ class WebhookHandler:
     TYPE: ClassVar[str] = "webhook"
     IS_REPEATABLE: ClassVar[bool] = False
 
-    async def missing(self, services: ActionServices, call: ActionCall) -> list[str]:
+    async def missing(self, services: ActionServices, call: ActionCall) -> list[Reason]:
         if not call.target.startswith(("https://", "http://")):
-            return ["`target` is no address: begin it with https://"]
+            return [Reason("`target` is no address: begin it with https://", "`target` 不是地址：请以 https:// 开头")]
         return []
 
     async def execute(self, services: ActionServices, call: ActionCall) -> JsonValue:
@@ -44,15 +53,20 @@ class WebhookHandler:
             ) as response:
                 text = await _beginning(response)
         except UrlNotAllowed as refusal:
-            raise ActionFailed(f"The address must not be called: {reason_of(refusal)}") from refusal
+            raise address_refused(refusal) from refusal
         except AgentexError as error:
-            raise ActionFailed(reason_of(error)) from error
+            reason = reason_of(error)
+            raise ActionFailed(reason.error, reason.error_zh) from error
         except _IN_DOUBT as error:
-            raise OutcomeUnknown(f"The address took the request and did not answer: {type(error).__name__}") from error
+            kind = type(error).__name__
+            raise OutcomeUnknown(
+                f"The address took the request and did not answer: {kind}", f"该地址接收了请求但没有响应：{kind}"
+            ) from error
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ActionFailed(f"The address did not answer: {type(error).__name__}") from error
+            raise no_answer(error) from error
         if response.status_code not in _SUCCESS:
-            raise ActionFailed(f"The address answered {response.status_code}: {text}")
+            status = response.status_code
+            raise ActionFailed(f"The address answered {status}: {text}", f"该地址返回了 {status}：{text}")
         return {"status": response.status_code, "text": text}
 
 

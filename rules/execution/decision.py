@@ -38,6 +38,7 @@ class RuleDecision:
         rests_until: until when it rests afterwards.
         state: what the rule keeps from now on; None where that stays.
         problem: why a key or a state could not be made.
+        problem_zh: the same in Chinese.
     """
 
     status: FiringStatus
@@ -47,6 +48,7 @@ class RuleDecision:
     rests_until: datetime | None = None
     state: dict[str, JsonValue] | None = None
     problem: str = ""
+    problem_zh: str = ""
 
     @property
     def fires(self) -> bool:
@@ -75,7 +77,12 @@ def decide(
     try:
         key = cooldown_key(rule, context)
     except RuleError as error:
-        return RuleDecision(FiringStatus.FAILED, conditions_met=False, problem=f"cooldown_key: {error}")
+        return RuleDecision(
+            FiringStatus.FAILED,
+            conditions_met=False,
+            problem=f"cooldown_key: {error}",
+            problem_zh=f"cooldown_key：{error.error_zh}",
+        )
     verdict = rule.conditions.trace(context)
     trace: dict[str, JsonValue] = {"conditions": asdict(verdict)}
     if not verdict.holds:
@@ -89,7 +96,12 @@ def decide(
         state = next_state(definition, context)
     except RuleError as error:
         return RuleDecision(
-            FiringStatus.FAILED, conditions_met=True, trace=trace, key=key, problem=f"set_state: {error}"
+            FiringStatus.FAILED,
+            conditions_met=True,
+            trace=trace,
+            key=key,
+            problem=f"set_state: {error}",
+            problem_zh=f"set_state：{error.error_zh}",
         )
     return RuleDecision(
         FiringStatus.PENDING,

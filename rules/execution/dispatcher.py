@@ -18,7 +18,8 @@ from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from rules import seen_types
+from rules import event_drops, seen_types
+from rules.event_drops import DropKey
 from rules.execution import leases
 from rules.execution.decision import KeyMemory, RuleDecision, cooldown_key, decide
 from rules.execution.firing import event_json, event_view
@@ -26,7 +27,7 @@ from rules.language.definition import RuleDefinition
 from rules.language.errors import RuleError
 from rules.language.events import EventContext
 from rules.language.matching import IndexedRule, RuleIndex, compile_rule
-from rules.models import AcceptedEvent, FiringStatus, Rule, RuleFiring, RuleKey, SourceKind
+from rules.models import AcceptedEvent, EventDropReason, FiringStatus, Rule, RuleFiring, RuleKey, SourceKind
 
 log = get_logger(__name__)
 
@@ -109,6 +110,8 @@ class Dispatcher:
             log.error("rules.event_set_aside", source_id=event.source_id, type=event.type, event_id=event.event_id)
             event.is_decided = True
             work.session.add(event)
+            drop = DropKey(event.owner_id, event.source_id, EventDropReason.UNDECIDABLE)
+            await event_drops.add(work, {drop: 1})
         return 1
 
     async def _decide(self, work: UnitOfWork, events: Sequence[AcceptedEvent]) -> None:
@@ -261,7 +264,7 @@ def _firing(
 ) -> RuleFiring:
     trace = dict(decision.trace)
     if decision.problem:
-        trace["problem"] = decision.problem
+        trace |= {"problem": decision.problem, "problem_zh": decision.problem_zh}
     if memory.has_previous and decision.fires:
         # Its actions may read it.
         trace["previous"] = memory.previous

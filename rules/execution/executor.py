@@ -21,7 +21,7 @@ from core.errors.base import AgentexError
 from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 from rules.actions import ACTIONS
-from rules.actions.base import ActionCall, ActionFailed, ActionServices, OutcomeUnknown, reason_of
+from rules.actions.base import ActionCall, ActionFailed, ActionServices, OutcomeUnknown, Reason, reason_of
 from rules.execution.firing import chain_of, context_of, result_of, status_of
 from rules.execution.rendering import render_action
 from rules.language.action_types import AnyAction, SetStateAction
@@ -37,6 +37,14 @@ _MOST_AT_ONCE = 16
 _LOOKED_AT = 200
 _ACTION_SECONDS = 600.0
 _SHUTDOWN_SECONDS = 5.0
+_NO_OWNER = Reason("The rule's owner can't act: the account is disabled", "规则的所有者无法执行操作：账户已停用")
+_DIED = Reason(
+    "A process died while it acted: see whether it took effect", "执行过程中进程意外终止：请确认操作是否已生效"
+)
+_TOO_LONG = Reason(
+    f"It took more than {_ACTION_SECONDS:.0f} s: see whether it took effect",
+    f"执行超过 {_ACTION_SECONDS:.0f} 秒：请确认操作是否已生效",
+)
 
 
 @dataclass(frozen=True)
@@ -189,9 +197,9 @@ class RuleExecutor:
             if is_stopped:
                 result = result_of(action, "skipped")
             elif owner is None:
-                result = result_of(action, "failed", error="The rule's owner can't act: the account is disabled")
+                result = result_of(action, "failed", reason=_NO_OWNER)
             elif firing.acting == position and not _is_repeatable(action):
-                result = result_of(action, "unknown", error="A process died while it acted: see whether it took effect")
+                result = result_of(action, "unknown", reason=_DIED)
             else:
                 await self._write(firing, acting=position)
                 result = await self._try_action(work, owner, position, results)
@@ -208,24 +216,26 @@ class RuleExecutor:
         action = work.definition.actions[position]
         attempts = 1 + (action.retries.attempts if action.retries else 0)
         started = time.monotonic()
-        error = ""
+        reason: Reason | None = None
         for attempt in range(1, attempts + 1):
             if attempt > 1 and action.retries is not None:
                 await asyncio.sleep(action.retries.backoff_ms * 2 ** (attempt - 2) / 1000)
             try:
                 value = await self._call(work, owner, position, results)
-            except (ActionFailed, RuleError) as failure:
-                error = str(failure)
+            except ActionFailed as failure:
+                reason = failure.reason
+            except RuleError as failure:
+                reason = Reason(failure.error, failure.error_zh)
             except AgentexError as failure:
-                error = reason_of(failure)
+                reason = reason_of(failure)
             except TimeoutError:
-                return result_of(action, "unknown", error=f"It took more than {_ACTION_SECONDS:.0f} s", started=started)
+                return result_of(action, "unknown", reason=_TOO_LONG, started=started)
             except OutcomeUnknown as doubt:
                 # A repetition might act twice.
-                return result_of(action, "unknown", error=str(doubt), started=started, attempts=attempt)
+                return result_of(action, "unknown", reason=doubt.reason, started=started, attempts=attempt)
             else:
                 return result_of(action, "success", value=value, started=started, attempts=attempt)
-        return result_of(action, "failed", error=error, started=started, attempts=attempts)
+        return result_of(action, "failed", reason=reason, started=started, attempts=attempts)
 
     async def _call(self, work: _Execution, owner: Principal, position: int, results: Sequence[JsonValue]) -> JsonValue:
         firing, action = work.firing, work.definition.actions[position]

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from core.db.types import is_id
 from core.json_access import as_list, as_object, as_text
+from rules.actions.base import Reason
 from rules.language.action_types import AnyAction
 from rules.language.events import EventContext, RuleEvent
 from rules.models import AcceptedEvent, FiringStatus, RuleFiring
@@ -63,14 +64,14 @@ def result_of(
     status: str,
     *,
     value: JsonValue = None,
-    error: str = "",
+    reason: Reason | None = None,
     started: float | None = None,
     attempts: int = 0,
 ) -> dict[str, JsonValue]:
     """What the log keeps of an action; a large result is left out."""
     result: dict[str, JsonValue] = {"type": action.type, "target": target_of(action), "status": status}
-    if error:
-        result["error"] = error[:_SHOWN_BYTES]
+    if reason is not None:
+        result |= {"error": reason.error[:_SHOWN_BYTES], "error_zh": reason.error_zh[:_SHOWN_BYTES]}
     if value is not None:
         result["result"] = value if len(orjson.dumps(value)) <= _SHOWN_BYTES else {"omitted": "too large for the log"}
     if started is not None:

@@ -8,11 +8,13 @@ from sqlmodel import col, select
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from rules.models import OPEN_STATUSES, AcceptedEvent, Notification, RuleFiring, RuleKey
+from rules.models import OPEN_STATUSES, AcceptedEvent, EventDrop, Notification, RuleFiring, RuleKey
 
 EVENT_DAYS = 7
 """How long an event's id is known: the same id is no second event as long."""
 NOTIFICATION_DAYS = 90
+DROP_DAYS = 90
+"""How long the number of dropped events of a source is shown after the last one."""
 MOST_FIRINGS = 1000
 """Of one rule; the oldest go first."""
 _KEY_DAYS = 31
@@ -32,6 +34,7 @@ async def delete_old(database: Database, *, log_days: int) -> None:
         await session.exec(
             delete(Notification).where(col(Notification.created_at) < now - timedelta(days=NOTIFICATION_DAYS))
         )
+        await session.exec(delete(EventDrop).where(col(EventDrop.last_at) < now - timedelta(days=DROP_DAYS)))
         await session.exec(delete(RuleKey).where(col(RuleKey.updated_at) < now - timedelta(days=_KEY_DAYS)))
     async with database.reading() as session:
         full = select(RuleFiring.rule_id).group_by(col(RuleFiring.rule_id)).having(func.count() > MOST_FIRINGS)

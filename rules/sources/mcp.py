@@ -17,9 +17,9 @@ from core.db.database import Database
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
-from core.errors.requests import InvalidRequest
 from core.logging import get_logger
 from rules import intake, seen_types
+from rules.event_drops import DropCounter
 from rules.execution import leases
 from rules.intake import IncomingEvent
 from rules.language.definition import SCHEDULE_EVENT
@@ -45,7 +45,6 @@ class _Listener:
 
     row: McpConnection
     task: asyncio.Task[None] | None = None
-    refused: int = 0
     renewed: float = 0
     waiting: asyncio.Queue[IncomingEvent] = field(default_factory=lambda: asyncio.Queue(_ROOM))
 
@@ -57,8 +56,11 @@ class _Listener:
 class McpEvents:
     """Listens to the connections that enabled rules name, as long as this process has their leases."""
 
-    def __init__(self, database: Database, mcp: McpService, driver: str, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, database: Database, mcp: McpService, driver: str, wake: Callable[[], None], drops: DropCounter
+    ) -> None:
         self._database = database
+        self._drops = drops
         self._mcp = mcp
         self._driver = driver
         self._wake = wake
@@ -174,18 +176,14 @@ class McpEvents:
             # The server waits, as its connection is read no further.
             await asyncio.sleep(_FULL_PAUSE_SECONDS)
             return False
-        fitting = [event for event in events if self._fits(listener, event)]
+        faults = [intake.find_fault(event) for event in events]
+        fitting = [event for event, fault in zip(events, faults, strict=True) if fault is None]
         async with unit_of_work(self._database) as work:
             await intake.accept(work, fitting)
-        return True
-
-    def _fits(self, listener: _Listener, event: IncomingEvent) -> bool:
-        try:
-            intake.check(event)
-        except InvalidRequest as refusal:
-            listener.refused += 1
-            log.warning("rules.event_refused", connection_id=listener.row.id, error=str(refusal.details.get("error")))
-            return False
+        # Behind the commit: what is tried again is not counted twice.
+        for fault in filter(None, faults):
+            self._drops.note(row.owner_id, row.id, fault.reason)
+            log.warning("rules.event_refused", connection_id=row.id, reason=fault.reason.value, error=fault.error)
         return True
 
 

@@ -17,11 +17,24 @@ from core.errors.requests import InvalidRequest
 from rules import intake
 from rules.actions import ACTIONS
 from rules.actions.base import ActionCall, ActionFailed, ActionServices, OutcomeUnknown
+from rules.event_drops import DropCounter, list_drops
 from rules.execution import dispatcher
+from rules.execution.decision import RuleDecision, decide
 from rules.execution.dispatcher import Dispatcher
 from rules.execution.executor import RuleExecutor
 from rules.intake import IncomingEvent
-from rules.models import AcceptedEvent, FiringStatus, Notification, Rule, RuleFiring, RuleVersion, SourceKind
+from rules.language.events import EventContext
+from rules.language.matching import IndexedRule
+from rules.models import (
+    AcceptedEvent,
+    EventDropReason,
+    FiringStatus,
+    Notification,
+    Rule,
+    RuleFiring,
+    RuleVersion,
+    SourceKind,
+)
 from tests.agents.runs.helpers import register
 
 pytestmark = pytest.mark.anyio
@@ -210,7 +223,7 @@ class Failing:
     async def execute(self, services: ActionServices, call: ActionCall) -> None:
         self.calls.append(call.key)
         if len(self.calls) <= self.failures:
-            raise ActionFailed("The address answered 500")
+            raise ActionFailed("The address answered 500", "该地址返回了 500")
 
 
 HOOK = {"type": "webhook", "target": "https://example.com/hook", "params": {"body": "{{player.name}}"}}
@@ -233,7 +246,8 @@ async def test_failure_ends_or_not_what_follows(
     (firing,) = await firings(database, rule)
     assert firing.status == outcome
     assert [cast(Any, result)["status"] for result in firing.actions_result] == results
-    assert cast(Any, firing.actions_result[0])["error"] == "The address answered 500"
+    failure = cast(Any, firing.actions_result[0])
+    assert (failure["error"], failure["error_zh"]) == ("The address answered 500", "该地址返回了 500")
 
 
 async def test_action_is_tried_again_as_it_says(database: Database, owner: Principal, monkeypatch):
@@ -330,7 +344,7 @@ class Doubtful(Failing):
 
     async def execute(self, services: ActionServices, call: ActionCall) -> None:
         self.calls.append(call.key)
-        raise OutcomeUnknown("The address took the request and did not answer")
+        raise OutcomeUnknown("The address took the request and did not answer", "该地址没有响应")
 
 
 async def test_action_in_doubt_is_reported_and_not_tried_again(database: Database, owner: Principal, monkeypatch):
@@ -344,3 +358,37 @@ async def test_action_in_doubt_is_reported_and_not_tried_again(database: Databas
     assert firing.status == "unknown"
     assert [cast(Any, result)["status"] for result in firing.actions_result] == ["unknown", "skipped"]
     assert len(hook.calls) == 1
+
+
+async def test_event_that_can_not_be_decided_on_is_set_aside_and_counted(
+    database: Database, owner: Principal, monkeypatch
+):
+    def fail_at_bob(rule: IndexedRule, context: EventContext, *rest: Any) -> RuleDecision:
+        if "Bob" in str(context.event.data):
+            raise ArithmeticError
+        return decide(rule, context, *rest)
+
+    monkeypatch.setattr("rules.execution.dispatcher.decide", fail_at_bob)
+    rule = await write_rule(database, owner)
+    await accept(database, joins(owner, "Bob"), joins(owner, "Ada"), joins(owner, "Bob"))
+    await Engine(database).settle()
+    assert await titles(database, owner) == ["Welcome Ada"]
+    assert len(await firings(database, rule)) == 1
+    async with database.reading() as session:
+        (drop,) = await list_drops(session, owner.user_id)
+    assert (drop.source_id, drop.reason, drop.count) == (SOURCE, "undecidable", 2)
+
+
+async def test_counts_of_dropped_events_are_added_up_and_those_of_nobody_left_out(database: Database, owner: Principal):
+    counter = DropCounter(database)
+    for person, times in ((owner.user_id, 3), (new_id(), 1)):
+        for _ in range(times):
+            counter.note(person, SOURCE, EventDropReason.RATE)
+    await counter.write()
+    counter.note(owner.user_id, SOURCE, EventDropReason.RATE)
+    counter.note(owner.user_id, SOURCE, EventDropReason.BACKLOG)
+    await counter.write()
+    await counter.write()
+    async with database.reading() as session:
+        drops = await list_drops(session, owner.user_id)
+    assert {drop.reason: drop.count for drop in drops} == {"rate": 4, "backlog": 1}

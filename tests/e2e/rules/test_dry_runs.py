@@ -47,6 +47,13 @@ def try_out(user: Api, rule: dict[str, Any], **event: Any) -> dict[str, Any]:
     return user.post(f"{PATH}/{rule['id']}/test", {"test_event": {**JOIN, **event}})
 
 
+def missing_of(tried: dict[str, Any], position: int = 0) -> tuple[str, str]:
+    """The only reason for which an action would fail, in English and in Chinese."""
+    action = tried["dry_run_result"]["actions"][position]
+    (reason,), (reason_zh,) = action["missing"], action["missing_zh"]
+    return reason, reason_zh
+
+
 def rows(server: Server, user: Api) -> list[int]:
     return [server.count(table, owner_id=user.user_id) for table in TABLES if table not in {"rule_version", "rule_key"}]
 
@@ -110,18 +117,40 @@ def test_cooldown_that_lasts_holds_the_rule_back(server: Server, user: Api, sour
 def test_what_an_action_lacks_is_named(server: Server, user: Api, source_id: str):
     missing = [{"type": "mcp_call", "target": "nothing"}]
     gone = user.post(PATH, welcome(source_id, name="gone", actions=missing))
-    (reason,) = try_out(user, gone)["dry_run_result"]["actions"][0]["missing"]
-    assert "nothing" in reason
+    reason, reason_zh = missing_of(try_out(user, gone))
+    assert ("no tool 'nothing'" in reason, "没有工具 'nothing'" in reason_zh) == (True, True)
 
     rule = user.post(PATH, welcome(source_id))
     user.put(f"/mcp/connections/{source_id}", {"enabled": False})
-    (reason,) = try_out(user, rule)["dry_run_result"]["actions"][0]["missing"]
-    assert "switched off" in reason
+    reason, reason_zh = missing_of(try_out(user, rule))
+    assert ("switched off" in reason, "已停用" in reason_zh) == (True, True)
 
     denied = {"custom_permissions": {"grants": [], "revokes": ["agent:run"]}}
     server.admin().put(f"/admin/users/{user.user_id}", denied)
-    (reason,) = try_out(user, rule)["dry_run_result"]["actions"][0]["missing"]
-    assert "agent:run" in reason
+    reason, reason_zh = missing_of(try_out(user, rule))
+    assert ("agent:run" in reason, "agent:run" in reason_zh, reason_zh.isascii()) == (True, True, False)
+
+
+def test_reason_holds_each_fact_once_and_in_its_language(user: Api):
+    ingest = {"knowledge_base_id": str(uuid4()), "name": "a", "url": "{{player.name}}"}
+    agent = {"prompt": "Hello"}
+    actions = [
+        {"type": "ingest", "params": ingest},
+        {"type": "agent_run", "target": "nobody", "params": agent},
+        {"type": "notify", "params": {"title": "{{player.name}}", "text": "x", "level": "info"}},
+    ]
+    tried = try_out(user, user.post(PATH, plain(actions=actions)), data={"player": {"name": " "}})
+    reasons = [missing_of(tried, position) for position in range(3)]
+    assert all("_zh" not in reason and not reason_zh.isascii() for reason, reason_zh in reasons)
+    assert "'nobody'" in reasons[1][1]
+    assert reasons[2] == ("`params.title` is empty after rendering", "`params.title` 填充后为空")
+
+
+def test_problem_of_a_key_is_said_in_both_languages(user: Api):
+    rule = user.post(PATH, plain(cooldown=1000, cooldown_key="{{player.nick}}"))
+    tried = try_out(user, rule)
+    assert (tried["status"], "no player.nick" in tried["problem"]) == ("failed", True)
+    assert tried["problem_zh"].startswith("cooldown_key：事件没有 player.nick")
 
 
 def test_template_without_a_value_is_named_and_a_result_is_awaited(user: Api):

@@ -55,7 +55,7 @@ def add_type(server: Server, owner_id: str, source_id: str, **fields: Any) -> No
 
 def test_event_types_of_the_contract_are_answered_as_documented(server: Server, user: Api):
     source_id = add_connection(server, user)
-    assert user.get(TYPES, source_id=source_id) == {"event_types": []}
+    assert user.get(TYPES, source_id=source_id) == {"event_types": [], "drops": []}
     add_type(server, user.user_id, source_id)
     add_type(server, user.user_id, source_id, type="player_leave", is_declared=True, count=0, seen_at=None)
     listed = user.get(TYPES, source_id=source_id)

@@ -11,7 +11,7 @@ from core.errors.auth import EventRefused, EventSourceNotFound
 from core.errors.conflicts import EventSourceNameTaken, EventSourcesFull
 from core.errors.requests import InvalidRequest, MalformedJson, RequestTooLarge
 from rules.event_sources import MOST_SOURCES
-from tests.fixtures.http.client import Api, check_error, check_success, unique
+from tests.fixtures.http.client import Api, check_error, check_success, eventually, unique
 from tests.fixtures.product.server import Server, one_shape
 from tests.fixtures.rules.written_rules import JOIN, PATH, developer, send_event, sign
 
@@ -187,3 +187,24 @@ def test_number_of_sources_is_limited(server: Server, user: Api):
     for _ in range(MOST_SOURCES):
         user.post(SOURCES, {"name": unique("source")})
     assert user.refused(EventSourcesFull, "POST", SOURCES, json={"name": "more"}) == {"limit": MOST_SOURCES}
+
+
+def test_refused_events_are_counted_for_their_source(server: Server, user: Api, source: dict[str, Any]):
+    stranger = {**source, "secret": "whsec_" + "QUJD" * 8}
+    assert send_event(server.http, stranger, {"no": "type"}).is_error
+    for event in ({"no": "type"}, b"{", {"type": "x" * 201}):
+        assert send_event(server.http, source, event).is_error
+
+    def drops() -> list[dict[str, Any]]:
+        (listed,) = user.get(SOURCES)["items"]
+        return listed["drops"]
+
+    # Forged ones say nothing of the source.
+    (drop,) = eventually(lambda: [drop for drop in drops() if drop["count"] >= 3])
+    assert (drop["source_id"], drop["reason"], drop["count"]) == (source["id"], "unusable", 3)
+    assert drop["last_at"]
+    assert user.get(f"{PATH}/event-types", source_id=source["id"])["drops"] == [drop]
+    assert user.get(f"{PATH}/event-types", source_id="platform")["drops"] == []
+    assert developer(server).get(f"{PATH}/event-types")["drops"] == []
+    user.delete(f"{SOURCES}/{source['id']}")
+    assert server.count("event_drop", source_id=source["id"]) == 0

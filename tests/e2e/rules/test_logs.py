@@ -66,11 +66,15 @@ def test_verdicts_of_the_decision_are_shown(server: Server, user: Api, rule: dic
         "explanation_zh": "y",
     }
     group = {"holds": False, "negate": True, "conditions": [verdict]}
-    trace = {"conditions": {"holds": False, "negate": False, "conditions": [verdict, group]}, "problem": "no key"}
+    trace = {
+        "conditions": {"holds": False, "negate": False, "conditions": [verdict, group]},
+        "problem": "no key",
+        "problem_zh": "没有键",
+    }
     log_id = add_firing(server, rule, 1, trace=trace, status="not_met", conditions_met=False, key="Steve")
     entry = user.get(f"{PATH}/{rule['id']}/logs/{log_id}")
     assert entry["conditions"] == [verdict, group]
-    assert (entry["problem"], entry["cooldown_key"]) == ("no key", "Steve")
+    assert (entry["problem"], entry["problem_zh"], entry["cooldown_key"]) == ("no key", "没有键", "Steve")
 
 
 def test_log_is_filtered_and_paged_with_the_newest_first(server: Server, user: Api, rule: dict[str, Any]):
@@ -125,6 +129,17 @@ def finish(server: Server, log_id: str) -> None:
 def logged(frames: Iterator[ServerSentEvent]) -> tuple[str, dict[str, Any]]:
     frame = next(frame for frame in frames if frame.event == "log")
     return frame.id, json.loads(frame.data)
+
+
+def test_stream_that_breaks_off_before_its_first_entry_loses_nothing(server: Server, user: Api, rule: dict[str, Any]):
+    add_firing(server, rule, 4)
+    path = f"/api/v1{PATH}/{rule['id']}/logs/stream"
+    with streaming(user, "GET", path, params={"until_quiet": True}) as response:
+        start, end = frames_of(response)
+    assert (start.event, start.id, end.event) == ("start", "4", "end")
+    missed = add_firing(server, rule, 6)
+    with streaming(user, "GET", path, headers={"Last-Event-ID": start.id}) as response:
+        assert logged(frames_of(response))[1]["id"] == missed
 
 
 def test_entries_are_streamed_as_they_are_written_and_once_they_have_ended(

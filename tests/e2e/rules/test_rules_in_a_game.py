@@ -112,3 +112,20 @@ def test_flood_of_events_is_taken_in_order_and_nothing_is_lost(game: GameServer,
     assert [entry["actions_result"][0]["status"] for entry in log_of(player, rule, status="success")] == ["success"] * 2
     titles = [item["title"] for item in player.get("/notifications")["items"]]
     assert titles == ["Block 2999", "Block 0"]
+
+
+@one_shape
+def test_events_that_can_not_be_kept_are_counted(game: GameServer, player: Api, connection: str):
+    player.post(PATH, welcome(connection))
+    wait_until_heard(game, player, connection)
+    game.happen("", join("Steve"))
+    game.happen("x" * 201, join("Steve"))
+    game.happen("player_join", {"player": {"name": "x" * 300_000}})
+    game.happen("player_join", join("Steve"))
+
+    def drops() -> dict[str, int]:
+        listed = player.get(f"{PATH}/event-types", source_id=connection)["drops"]
+        return {drop["reason"]: drop["count"] for drop in listed}
+
+    wait_until(lambda: game.calls)
+    wait_until(lambda: drops() == {"too_large": 1, "unusable": 2})
