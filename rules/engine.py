@@ -12,9 +12,9 @@ from rules.actions.base import ActionServices
 from rules.execution import leases, retention
 from rules.execution.dispatcher import Dispatcher
 from rules.execution.executor import RuleExecutor
-from rules.sources import schedule
 from rules.sources.mcp import McpEvents
 from rules.sources.platform import PlatformEvents
+from rules.sources.schedule import ScheduleEvents
 
 log = get_logger(__name__)
 
@@ -44,6 +44,7 @@ class RuleEngine:
         self._dispatcher = Dispatcher(database, self._driver, firings_per_minute=firings_per_minute)
         self._executor = RuleExecutor(database, services, self._driver)
         self._platform = PlatformEvents(database, quota_bytes=quota_bytes)
+        self._schedules = ScheduleEvents(database)
         self._wake = asyncio.Event()
         self._running: asyncio.Future[Any] | None = None
         self._servers = McpEvents(database, services.mcp, self._driver, self.wake)
@@ -94,7 +95,7 @@ class RuleEngine:
                 task.cancel()
 
     async def _accept_due(self) -> None:
-        if await schedule.accept_due(self._database):
+        if await self._schedules.read():
             self.wake()
 
     async def _read_platform(self) -> None:

@@ -107,7 +107,9 @@ class PlatformEvents:
             readers = await self._readers(session)
             for owners, read in readers:
                 events += await read(session, owners, read_until - _OVERLAP)
-        if not events and cursor is not None and readers and now - read_until < _CURSOR_AGE:
+        # A cursor that lies ahead is of a clock that was set back since.
+        is_recent = cursor is not None and timedelta(0) <= now - cursor.at < _CURSOR_AGE
+        if not events and readers and is_recent:
             return 0
         if not readers and cursor is None:
             return 0
