@@ -1,5 +1,6 @@
 """The intake of events: what is accepted here is acted on, whatever dies meanwhile."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +26,8 @@ MOST_OPEN = 10_000
 PLATFORM = "platform"
 """The source of what happens in Agentex itself, for every person."""
 
+# Control characters, and such as change the direction of what is shown behind them; some scripts need joiners.
+_UNSEEN, _JOINERS = frozenset({"Cc", "Cf"}), "\u200c\u200d"
 # Variables per statement, below the limits of all databases.
 _ROWS_AT_ONCE = 500
 
@@ -83,7 +86,7 @@ def check(event: IncomingEvent) -> None:
     Raises:
         InvalidRequest: its type or id is missing or too long, or its data too large or no JSON.
     """
-    _require_name("type", event.type, LONGEST_EVENT_TYPE)
+    check_type(event.type)
     _require_name("id", event.id, LONGEST_EVENT_ID)
     try:
         size = len(orjson.dumps(event.data))
@@ -91,6 +94,18 @@ def check(event: IncomingEvent) -> None:
         raise InvalidRequest("data", "The data is no JSON that can be kept") from error
     if size > MOST_BYTES:
         raise InvalidRequest("data", f"The data has {size} bytes of JSON; at most {MOST_BYTES} are accepted")
+
+
+def check_type(event_type: str) -> None:
+    """Refuse a type that no rule can name: it is missing, too long, or has characters that nobody sees.
+
+    Raises:
+        InvalidRequest: the type can't be used.
+    """
+    _require_name("type", event_type, LONGEST_EVENT_TYPE)
+    visible = event_type.translate(dict.fromkeys(map(ord, _JOINERS)))
+    if any(unicodedata.category(character) in _UNSEEN for character in visible):
+        raise InvalidRequest("type", "It must have no control characters", "不能包含控制字符")
 
 
 def _values(event: IncomingEvent) -> dict[str, object]:
