@@ -8,6 +8,7 @@ from core.db.database import Database
 from core.db.types import new_id
 from core.errors.base import AgentexError
 from core.logging import get_logger
+from core.runtime_config.live import LiveSettings
 from rules.actions.base import ActionServices
 from rules.execution import leases, retention
 from rules.execution.dispatcher import Dispatcher
@@ -34,7 +35,7 @@ class RuleEngine:
         database: Database,
         services: ActionServices,
         *,
-        quota_bytes: int,
+        live: LiveSettings,
         firings_per_minute: int,
         log_days: int,
     ) -> None:
@@ -43,7 +44,7 @@ class RuleEngine:
         self._log_days = log_days
         self._dispatcher = Dispatcher(database, self._driver, firings_per_minute=firings_per_minute)
         self._executor = RuleExecutor(database, services, self._driver)
-        self._platform = PlatformEvents(database, quota_bytes=quota_bytes)
+        self._platform = PlatformEvents(database, live)
         self._schedules = ScheduleEvents(database)
         self._wake = asyncio.Event()
         self._running: asyncio.Future[Any] | None = None

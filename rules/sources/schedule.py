@@ -45,17 +45,17 @@ class ScheduleEvents:
 async def bring_forward(database: Database, now: datetime) -> None:
     """Correct due times that lie further ahead than their schedules say; a time that was dealt with stays one event."""
     async with database.reading() as session:
-        query = select(Rule.id, Rule.definition, Rule.due_at).where(col(Rule.due_at) > now, col(Rule.enabled).is_(True))
+        query = select(Rule).where(col(Rule.due_at) > now, col(Rule.enabled).is_(True))
         waiting = (await session.exec(query)).all()
-    for rule_id, definition, due_at in waiting:
+    for rule in waiting:
         # Reading many definitions takes a while.
         await asyncio.sleep(0)
-        trigger = _read_schedule(rule_id, definition)
+        trigger = _read_schedule(rule.id, rule.definition)
         next_time = None if trigger is None else trigger.parse().next_after(now)
-        if next_time is None or due_at is None or due_at <= next_time:
+        if next_time is None or rule.due_at is None or rule.due_at <= next_time:
             continue
         async with unit_of_work(database) as work:
-            same = update(Rule).where(col(Rule.id) == rule_id, col(Rule.due_at) == due_at)
+            same = update(Rule).where(col(Rule.id) == rule.id, col(Rule.due_at) == rule.due_at)
             await work.session.exec(same.values(due_at=next_time))
 
 

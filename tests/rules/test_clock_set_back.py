@@ -11,6 +11,8 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
+from core.runtime_config.live import LiveSettings
+from core.settings import Settings
 from rules.actions import ACTIONS
 from rules.models import EventCursor, Rule, RuleFiring, RuleKey, RuleLease
 from rules.sources.platform import PlatformEvents
@@ -192,14 +194,14 @@ async def test_platform_is_read_from_now_on_where_its_cursor_lies_ahead(database
     await change_rule(database, rule, created_at=utc_now() + AHEAD)
     async with unit_of_work(database) as work:
         work.session.add(EventCursor(name="platform", at=utc_now() + AHEAD))
-    await PlatformEvents(database, quota_bytes=0).read()
+    await PlatformEvents(database, LiveSettings(database, Settings(_env_file=None))).read()
     async with database.reading() as session:
         cursor = await session.get(EventCursor, "platform")
     # What happens while no process runs is found from here on.
     assert cursor is not None
     assert cursor.at <= utc_now()
     await write_document(database, owner, status="failed")
-    await PlatformEvents(database, quota_bytes=0).read()
+    await PlatformEvents(database, LiveSettings(database, Settings(_env_file=None))).read()
     assert [event.type for event in await events(database)] == ["document.failed"]
     await Engine(database).settle()
     assert len(await statuses(database, rule)) == 1
