@@ -249,6 +249,7 @@ class RuleExecutor:
             connection_id=str(getattr(action, "connection_id", None) or ""),
             source_id=str(firing.event.get("source_id") or ""),
             chain=(*chain_of(firing.event), firing.rule_id),
+            event_data=firing.event.get("data"),
         )
         async with asyncio.timeout(_ACTION_SECONDS):
             return await ACTIONS[action.type].execute(self._services, call)
