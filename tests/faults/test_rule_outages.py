@@ -86,7 +86,7 @@ def test_redis_that_loses_everything_before_the_action_loses_no_event(
     writer = developer(installation)
     base_id, source = writer.create_kb(), writer.post(f"{PATH}/sources", {"name": "Alarms"})
     note = {"knowledge_base_id": base_id, "name": "Alarm {{number}}.md", "text": "Alarm {{number}} was raised."}
-    ask = {"prompt": "Hello, alarm {{number}}"}
+    ask = {"prompt": "Hello, alarm {{number}} #plain"}
     actions = [
         broadcast(connect(writer, game), "held_broadcast"),
         {"type": "ingest", "params": note},
