@@ -49,6 +49,7 @@ class _Listener:
     task: asyncio.Task[None] | None = None
     refusals: Refusals = field(default_factory=Refusals)
     heard: int = 0
+    opened: float | None = None
     renewed: float = 0
     waiting: asyncio.Queue[IncomingEvent] = field(default_factory=lambda: asyncio.Queue(_ROOM))
 
@@ -120,7 +121,7 @@ class McpEvents:
         pause = _FIRST_PAUSE
         try:
             while True:
-                started, heard = time.monotonic(), listener.heard
+                heard, listener.opened = listener.heard, None
                 try:
                     await self._hear(listener)
                 except AgentexError as error:
@@ -130,7 +131,8 @@ class McpEvents:
                     log.exception("rules.listening_crashed", connection_id=listener.row.id)
                 # A session that held for a while, or in which something happened, is worth a quick return: what
                 # happens meanwhile is not heard.
-                is_worth = time.monotonic() - started > pause or listener.heard > heard
+                has_held = listener.opened is not None and time.monotonic() - listener.opened > pause
+                is_worth = has_held or listener.heard > heard
                 pause = _FIRST_PAUSE if is_worth else min(2 * pause, _LONGEST_PAUSE)
                 await asyncio.sleep(pause)
         finally:
@@ -146,6 +148,7 @@ class McpEvents:
             await listener.waiting.put(_incoming(listener.row, event))
 
         session = await self._mcp.listen(listener.row, take)
+        listener.opened = time.monotonic()
         try:
             await self._declare(listener.row, session.event_types)
             await session.wait_closed()

@@ -19,7 +19,7 @@ ALLOWED = "/admin/system/config/allowed_private_targets"
 TRANSPORTS = ("websocket", "standard")
 both_transports = pytest.mark.parametrize("transport", TRANSPORTS)
 FLOOD = 10_000
-PATIENCE = 240
+PATIENCE = 180
 
 
 def eventually(condition: Callable[[], Any], *, what: str) -> Any:
@@ -77,8 +77,14 @@ def titles_of(writer: Api) -> list[str]:
     return [notice["title"] for notice in writer.get("/notifications", page_size=100)["items"]][::-1]
 
 
-def wait_until_heard(events: EventServer, kind: str) -> None:
-    eventually(lambda: events.emit(kind) > 0, what=f"{kind} is heard")
+def wait_until_heard(events: EventServer, kind: str, writer: Api, connection: str) -> None:
+    """Wait until the rules hear a source: the sessions for its tools hear it, too, and make nothing of it."""
+
+    def is_heard() -> bool:
+        events.emit(kind, {"type": "nothing", "data": {}})
+        return "nothing" in types_of(writer, connection)
+
+    eventually(is_heard, what=f"{kind} is heard")
 
 
 # --- Dead, slow and flapping -----------------------------------------------------------------------------------------
@@ -90,19 +96,20 @@ def test_source_that_never_speaks_holds_no_other_up(writer: Api, events: EventSe
     dead = connect(writer, events, transport, "dead")
     alive = connect(writer, events, transport, f"steady-{transport}")
     silent, heard = write_rule(writer, dead, "tick"), write_rule(writer, alive, "tick")
-    wait_until_heard(events, f"steady-{transport}")
+    wait_until_heard(events, f"steady-{transport}", writer, alive)
     events.emit(f"steady-{transport}", {"type": "tick", "data": {"number": 1}})
     eventually(lambda: numbers(writer, heard) == [1], what="the other source is heard")
     assert entries(writer, silent) == []
-    assert writer.get("/auth/me")["username"] == writer.name
+    assert writer.get("/users/me")["username"] == writer.name
 
 
 @both_transports
 @one_shape
 def test_source_that_takes_its_time_is_heard(writer: Api, events: EventServer, transport: str):
     kind = f"slow-{transport}"
-    rule = write_rule(writer, connect(writer, events, transport, kind), "tick")
-    wait_until_heard(events, kind)
+    connection = connect(writer, events, transport, kind)
+    rule = write_rule(writer, connection, "tick")
+    wait_until_heard(events, kind, writer, connection)
     events.emit(kind, {"type": "tick", "data": {}}, times=2)
     eventually(lambda: numbers(writer, rule) == [0, 1], what="its events are acted on")
 
@@ -116,9 +123,7 @@ def test_source_that_disconnects_after_each_event_is_heard_again_and_again(
     rule = write_rule(writer, connect(writer, events, transport, kind), "flap")
     # More often than a session opens streams over HTTP.
     eventually(lambda: len(entries(writer, rule, status="success")) >= 25, what="it is heard")
-    seen = numbers(writer, rule)
-    assert seen == list(range(1, len(seen) + 1))
-    # In their order, each once.
+    # In their order, each once; some were said to sessions for tools.
     logged = [int(title) for title in titles_of(writer)]
     assert logged == sorted(set(logged))
 
@@ -134,7 +139,7 @@ def test_flood_is_taken_whole_and_in_order_while_others_are_served(
     connection = connect(writer, events, transport, kind)
     ends = {"field": "number", "operator": "in", "value": [0, FLOOD - 1]}
     rule = write_rule(writer, connection, "block", conditions=[ends])
-    wait_until_heard(events, kind)
+    wait_until_heard(events, kind, writer, connection)
     other = server.person()
     with ThreadPoolExecutor(1) as pool:
         flood = pool.submit(events.emit, kind, {"type": "block", "data": {"by": "Steve"}}, times=FLOOD)
@@ -142,12 +147,12 @@ def test_flood_is_taken_whole_and_in_order_while_others_are_served(
 
         def is_over() -> bool:
             nonlocal served
-            assert other.get("/auth/me")["username"] == other.name
+            assert other.get("/users/me")["username"] == other.name
             served += 1
             return numbers(writer, rule) == [0, FLOOD - 1]
 
         eventually(is_over, what="the last one is acted on")
-        assert flood.result() == 1
+        assert flood.result() >= 1
     assert served > 2
     assert types_of(writer, connection)["block"]["count"] == FLOOD
     query = "SELECT data FROM accepted_event WHERE source_id = :id AND type = 'block' ORDER BY seq"
@@ -163,7 +168,7 @@ def test_events_that_are_left_out_are_counted_and_shown(writer: Api, events: Eve
     kind = f"large-{transport}"
     connection = connect(writer, events, transport, kind)
     rule = write_rule(writer, connection, "tick")
-    wait_until_heard(events, kind)
+    wait_until_heard(events, kind, writer, connection)
     large = {"type": "tick", "data": {"text": "x" * 300_000}}
     events.emit(kind, large, {"data": {}}, {"type": 7, "data": {}}, {"type": "tick", "data": {"number": 1}}, large)
     eventually(lambda: numbers(writer, rule) == [1], what="the good one is acted on")
@@ -224,9 +229,9 @@ def test_declarations_that_lie_are_read_as_far_as_they_can_be(
     events.declare(kind, DECLARED)
     connection = connect(writer, events, transport, kind)
     rule = write_rule(writer, connection, "contradicted")
-    wait_until_heard(events, kind)
+    wait_until_heard(events, kind, writer, connection)
     eventually(lambda: "contradicted" in types_of(writer, connection), what="the types are known")
-    known = types_of(writer, connection)
+    known = {name: entry for name, entry in types_of(writer, connection).items() if name != "nothing"}
     usable = [name for name in DECLARED if name.isprintable() and 0 < len(name) <= 200]
     assert sorted(known) == sorted(usable)
     assert known["contradicted"]["schema"] == {"who": "number"}
@@ -276,11 +281,11 @@ def test_events_that_no_database_takes_hold_no_other_up(
     server: Server, writer: Api, events: EventServer, transport: str
 ):
     kind = f"odd-{transport}-{server.shape}"
-    rule = write_rule(writer, connect(writer, events, transport, kind), "tick")
-    wait_until_heard(events, kind)
+    connection = connect(writer, events, transport, kind)
+    rule = write_rule(writer, connection, "tick")
+    wait_until_heard(events, kind, writer, connection)
     for number, text in enumerate(ODD_EVENTS):
         # A text that is no message ends the session, as it may.
-        wait_until_heard(events, kind)
         events.emit(kind, raw=[text])
         good = {"type": "tick", "id": f"good-{number}", "data": {"number": number}}
 
@@ -289,7 +294,6 @@ def test_events_that_no_database_takes_hold_no_other_up(
             return good["data"]["number"] in numbers_of_good(writer, rule)
 
         eventually(is_heard, what=f"what follows {text[:100]} is heard")
-    wait_until_heard(events, kind)
     events.emit(kind, *({"type": "tick", "id": moment, "time": moment, "data": {"number": moment}} for moment in TIMES))
     eventually(lambda: set(TIMES) <= numbers_of_good(writer, rule), what="times that are none are now")
 
@@ -303,8 +307,9 @@ def numbers_of_good(writer: Api, rule: dict[str, Any]) -> set[Any]:
 @one_shape
 def test_ids_that_are_numbers_or_very_long_are_told_apart(writer: Api, events: EventServer, transport: str):
     kind = f"ids-{transport}"
-    rule = write_rule(writer, connect(writer, events, transport, kind), "tick")
-    wait_until_heard(events, kind)
+    connection = connect(writer, events, transport, kind)
+    rule = write_rule(writer, connection, "tick")
+    wait_until_heard(events, kind, writer, connection)
     ids = [7, 7, 8, "x" * 300 + "a", "x" * 300 + "a", "x" * 300 + "b"]
     events.emit(kind, *({"type": "tick", "id": id, "data": {"number": place}} for place, id in enumerate(ids)))
     events.emit(kind, {"type": "tick", "data": {"number": 9}})
@@ -320,7 +325,7 @@ def test_source_that_leads_to_loopback_is_not_followed(writer: Api, events: Even
     write_rule(writer, connection, "tick")
     alive = connect(writer, events, transport, f"beside-{transport}")
     heard = write_rule(writer, alive, "tick")
-    wait_until_heard(events, f"beside-{transport}")
+    wait_until_heard(events, f"beside-{transport}", writer, alive)
     tested = writer.post(f"/mcp/connections/{connection}/test")
     assert not tested["success"], tested
     assert "secret" not in json.dumps(tested)
@@ -354,7 +359,7 @@ def test_instructions_in_an_event_reach_an_agent_as_data(
         {"type": "notify", "params": {"title": "Said", "text": "{{text}}"}},
     ]
     rule = write_rule(writer, connection, "chat", actions=actions)
-    wait_until_heard(events, "orders")
+    wait_until_heard(events, "orders", writer, connection)
     events.emit("orders", {"type": "chat", "data": {"number": 1, "text": ORDER}})
     eventually(lambda: entries(writer, rule, status="success"), what="the agent has answered")
     (request,) = scripted_llm.run_requests

@@ -40,7 +40,7 @@ def path(user: Api, everything: EverythingServer) -> str:
 
 
 def test_tools_are_listed_and_called(user: Api, path: str):
-    listed = {tool["name"] for tool in user.get(f"{path}/tools")["tools"]}
+    listed = {tool["name"] for tool in user.get(f"{path}/tools")["items"]}
     assert {"echo", "get-sum", "get-structured-content", "trigger-long-running-operation"} <= listed
     result = user.post(f"{path}/tools/echo/call", {"params": {"message": "你好, Ada"}})["result"]
     assert result["content"][0]["text"] == "Echo: 你好, Ada"
