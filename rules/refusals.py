@@ -20,20 +20,20 @@ class Refusals:
     day: date | None = None
     notification_id: str = ""
     total: int = 0
-    shown: int = 0
+    last_total: int = 0
     reason: str = ""
 
     def count(self, reason: str) -> None:
         """Count an event that was left out."""
         today = utc_now().date()
         if self.day != today:
-            self.day, self.notification_id, self.total, self.shown = today, new_id(), 0, 0
+            self.day, self.notification_id, self.total, self.last_total = today, new_id(), 0, 0
         self.total += 1
         self.reason = reason
 
     async def show(self, work: UnitOfWork, connection: McpConnection) -> None:
         """Leave the owner a message, or bring the one of today up to date."""
-        if self.total == self.shown:
+        if self.total == self.last_total:
             return
         row = await work.session.get(Notification, self.notification_id)
         row = row or Notification(
@@ -44,4 +44,7 @@ class Refusals:
         row.text = plain_line(self.reason)[:_LONGEST_REASON]
         row.read_at = None
         work.session.add(row)
-        self.shown = self.total
+
+    def settle(self) -> None:
+        """Take what was shown as shown, after its commit."""
+        self.last_total = self.total

@@ -208,6 +208,7 @@ class McpEvents:
         async with unit_of_work(self._database) as work:
             await intake.accept(work, events)
             await listener.refusals.show(work, row)
+        listener.refusals.settle()
         return True
 
 
