@@ -379,9 +379,10 @@ class McpSession:
         self._on_change(kind)
 
     def _streams(self) -> Transport:
-        if self.target.type is McpType.WEBSOCKET:
-            return websocket_streams(self.target, self._guard, self._limits, self._note)
+        # A session that is there to hear what is said unasked is over when nothing can be heard any more.
         on_silence = None if self._on_event is None else self.retire
+        if self.target.type is McpType.WEBSOCKET:
+            return websocket_streams(self.target, self._guard, self._limits, self._note, on_silence)
         return http_streams(self.target, self._guard, self._limits, self._tokens, on_silence)
 
     def _end(self, error: Exception) -> None:
