@@ -262,7 +262,7 @@ def _rules(
     engine = RuleEngine(
         database,
         actions,
-        quota_bytes=settings.user_quota_bytes,
+        live=live,
         firings_per_minute=settings.rule_firings_per_minute,
         log_days=settings.rule_log_days,
     )

@@ -144,6 +144,7 @@ async def _preview(
         connection_id=connection_of(action),
         source_id=str(trial.event.source_id or ""),
         chain=trial.chain,
+        event_data=trial.event.data,
     )
     return ActionPreview(action.type, target, params, tuple(await handler.missing(services, call)))
 

@@ -8,14 +8,15 @@ from core.db.database import Database
 from core.db.types import new_id
 from core.errors.base import AgentexError
 from core.logging import get_logger
+from core.runtime_config.live import LiveSettings
 from rules.actions.base import ActionServices
 from rules.event_drops import DropCounter
 from rules.execution import leases, retention
 from rules.execution.dispatcher import Dispatcher
 from rules.execution.executor import RuleExecutor
-from rules.sources import schedule
 from rules.sources.mcp import McpEvents
 from rules.sources.platform import PlatformEvents
+from rules.sources.schedule import ScheduleEvents
 
 log = get_logger(__name__)
 
@@ -40,7 +41,7 @@ class RuleEngine:
         database: Database,
         services: ActionServices,
         *,
-        quota_bytes: int,
+        live: LiveSettings,
         firings_per_minute: int,
         log_days: int,
     ) -> None:
@@ -49,7 +50,8 @@ class RuleEngine:
         self._log_days = log_days
         self._dispatcher = Dispatcher(database, self._driver, firings_per_minute=firings_per_minute)
         self._executor = RuleExecutor(database, services, self._driver)
-        self._platform = PlatformEvents(database, quota_bytes=quota_bytes)
+        self._platform = PlatformEvents(database, live)
+        self._schedules = ScheduleEvents(database)
         self._wake = asyncio.Event()
         self._running: asyncio.Future[Any] | None = None
         self.drops = DropCounter(database)
@@ -103,7 +105,7 @@ class RuleEngine:
                 task.cancel()
 
     async def _accept_due(self) -> None:
-        if await schedule.accept_due(self._database):
+        if await self._schedules.read():
             self.wake()
 
     async def _read_platform(self) -> None:

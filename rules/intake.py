@@ -1,5 +1,6 @@
 """The intake of events: what is accepted here is acted on, whatever dies meanwhile."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +26,8 @@ MOST_OPEN = 10_000
 PLATFORM = "platform"
 """The source of what happens in Agentex itself, for every person."""
 
+# Control characters, and such as change the direction of what is shown behind them; some scripts need joiners.
+_UNSEEN, _JOINERS = frozenset({"Cc", "Cf"}), "\u200c\u200d"
 # Variables per statement, below the limits of all databases.
 _ROWS_AT_ONCE = 500
 
@@ -88,8 +91,8 @@ class EventFault:
 
 
 def find_fault(event: IncomingEvent) -> EventFault | None:
-    """Why an event can't be kept: its type or id is missing or too long, its data too large or no JSON."""
-    fault = _fault_of_name("type", event.type, LONGEST_EVENT_TYPE) or _fault_of_name("id", event.id, LONGEST_EVENT_ID)
+    """Why an event can't be kept: its type or id can't be used, or its data are too large or no JSON."""
+    fault = find_type_fault(event.type) or _fault_of_name("id", event.id, LONGEST_EVENT_ID)
     if fault is not None:
         return fault
     try:
@@ -104,6 +107,16 @@ def find_fault(event: IncomingEvent) -> EventFault | None:
         )
         return EventFault(EventDropReason.TOO_LARGE, "data", *words)
     return None
+
+
+def find_type_fault(event_type: str) -> EventFault | None:
+    """Why no rule can name a type: it is missing, too long, or has characters that nobody sees."""
+    fault = _fault_of_name("type", event_type, LONGEST_EVENT_TYPE)
+    visible = event_type.translate(dict.fromkeys(map(ord, _JOINERS)))
+    if fault is None and any(unicodedata.category(character) in _UNSEEN for character in visible):
+        words = ("It must have no control characters", "不能包含控制字符")
+        return EventFault(EventDropReason.UNUSABLE, "type", *words)
+    return fault
 
 
 def _values(event: IncomingEvent) -> dict[str, object]:

@@ -11,6 +11,8 @@ from sqlmodel import col, select
 
 from agents.mcp.server_events import DeclaredEventType
 from core.db.unit_of_work import UnitOfWork
+from core.text.sanitize import plain_line
+from rules import intake
 from rules.language.event_types import example_of, merge_shapes, shape_from_schema, shape_of
 from rules.models import LONGEST_DESCRIPTION, AcceptedEvent, SeenEventType, SourceKind
 
@@ -42,11 +44,18 @@ async def learn(work: UnitOfWork, events: Sequence[AcceptedEvent], now: datetime
 
 
 async def declare(work: UnitOfWork, owner_id: str, source_id: str, declared: Iterable[DeclaredEventType]) -> None:
-    """Keep the types that a source declares, in place of what was learnt of them."""
-    for event_type in list(declared)[:MOST_TYPES]:
+    """Keep the types that a source declares, in place of what was learnt of them; what no event can have is left out."""
+    room = MOST_TYPES - await _count(work, owner_id, source_id)
+    for event_type in [event_type for event_type in declared if intake.find_type_fault(event_type.type) is None][
+        :MOST_TYPES
+    ]:
         row = await work.session.get(SeenEventType, (owner_id, source_id, event_type.type))
-        row = row or SeenEventType(owner_id=owner_id, source_id=source_id, type=event_type.type, shape={})
-        row.description = event_type.description[:LONGEST_DESCRIPTION].replace("\x00", "")
+        if row is None:
+            room -= 1
+            if room < 0:
+                continue
+            row = SeenEventType(owner_id=owner_id, source_id=source_id, type=event_type.type, shape={})
+        row.description = plain_line(event_type.description)[:LONGEST_DESCRIPTION]
         row.shape, row.is_declared = shape_from_schema(event_type.schema), True
         work.session.add(row)
 

@@ -19,7 +19,6 @@ _NAMES = {
     "notifications/resources/updated": "mcp.resource_updated",
 }
 _LONGEST_TYPE = 200
-_LONGEST_ID = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def is_event(message: JSONRPCMessage) -> bool:
 
 
 def read_event(method: str, params: Mapping[str, Any] | None) -> ServerEvent | None:
-    """The event of a notification; None for a notification that is none. Its type may be of no use, such as empty."""
+    """The event of a notification; None for a notification that is none. Whether its type is usable is not judged here."""
     fields = as_object(dict(params or {}))
     if method in _NAMES:
         return ServerEvent(_NAMES[method], {name: value for name, value in fields.items() if name != "_meta"})
@@ -59,9 +58,14 @@ def read_event(method: str, params: Mapping[str, Any] | None) -> ServerEvent | N
     return ServerEvent(
         as_text(fields.get("type")),
         fields.get("data"),
-        as_text(fields.get("id"))[:_LONGEST_ID],
+        _id_of(fields.get("id")),
         as_text(fields.get("time")) or as_text(fields.get("timestamp")),
     )
+
+
+def _id_of(value: JsonValue) -> str:
+    """An id as text; many servers number their events."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else as_text(value)
 
 
 def declared_event_types(experimental: Mapping[str, Any] | None) -> list[DeclaredEventType]:

@@ -321,7 +321,26 @@ class McpService:
         """
         if not row.enabled:
             raise McpSwitchedOff
-        return await self._pool.open_listener(await self.target(row), on_event)
+        try:
+            session = await self._pool.open_listener(await self.target(row), on_event)
+        except AgentexError as failure:
+            # Who listens notices first that a server is gone.
+            await self._record(row, ProbeResult(failure=failure))
+            raise
+        await self._record_return(row, session)
+        return session
+
+    async def _record_return(self, row: McpConnection, session: "McpSession") -> None:
+        """Store that a server that could not be used can be used again."""
+        async with self._database.reading() as reading:
+            present = await reading.get(McpConnection, row.id)
+        if present is None or present.status == McpStatus.CONNECTED.value:
+            return
+        try:
+            await self._record(row, ProbeResult(await session.list_tools()))
+        except (AgentexError, McpSessionLost) as error:
+            # Its next use finds out.
+            log.info("mcp.not_listed", error=type(error).__name__)
 
     async def discard(self, connection_id: str) -> None:
         await self._pool.discard(connection_id)

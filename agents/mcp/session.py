@@ -23,6 +23,7 @@ from agents.mcp.exchange import MOST_ROUNDS, NO_HOOKS, CallHooks, InputRound, Mc
 from agents.mcp.list_changes import changed_list, subscribe
 from agents.mcp.oauth.tokens import AccessTokens
 from agents.mcp.open_calls import OpenCalls
+from agents.mcp.resource_updates import subscribe_resources
 from agents.mcp.server_events import DeclaredEventType, EventHandler, declared_event_types
 from agents.mcp.text_lists import TextLists, list_prompts, list_resources
 from agents.mcp.texts import TEXT_KINDS, ServerText, read_prompt_texts, read_resource_texts
@@ -333,13 +334,15 @@ class McpSession:
             if is_websocket:
                 # Servers from before ``server/discover`` leave it unanswered where nothing says 404.
                 await session.initialize()
+            elif self._on_event is not None:
+                await _negotiate_to_hear(session)
             else:
                 await negotiate_auto(session)
             connecting.reschedule(None)
             self._session = session
             if not self._opened.done():
                 self._opened.set_result(None)
-            listening = asyncio.create_task(subscribe(session))
+            listening = asyncio.create_task(self._subscribe(session))
             # Without the stream its lists are asked for by their age.
             listening.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             try:
@@ -347,6 +350,11 @@ class McpSession:
             finally:
                 listening.cancel()
                 await asyncio.wait({listening})
+
+    async def _subscribe(self, session: ClientSession) -> None:
+        if self._on_event is not None:
+            await subscribe_resources(session)
+        await subscribe(session)
 
     async def _elicit(
         self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
@@ -371,9 +379,11 @@ class McpSession:
         self._on_change(kind)
 
     def _streams(self) -> Transport:
+        # A session that is there to hear what is said unasked is over when nothing can be heard any more.
+        on_silence = None if self._on_event is None else self.retire
         if self.target.type is McpType.WEBSOCKET:
-            return websocket_streams(self.target, self._guard, self._limits, self._note)
-        return http_streams(self.target, self._guard, self._limits, self._tokens)
+            return websocket_streams(self.target, self._guard, self._limits, self._note, on_silence)
+        return http_streams(self.target, self._guard, self._limits, self._tokens, on_silence)
 
     def _end(self, error: Exception) -> None:
         self._is_retired = True
@@ -387,6 +397,14 @@ class McpSession:
         # Nobody may be waiting any more.
         with suppress(Exception):
             self._opened.exception()
+
+
+async def _negotiate_to_hear(session: ClientSession) -> None:
+    """Take a version with a handshake where the server has one: the newest has no stream of what is said unasked."""
+    try:
+        await session.initialize()
+    except MCPError:
+        await negotiate_auto(session)
 
 
 async def _list_page(

@@ -45,6 +45,7 @@ class ActionCall:
         connection_id: the MCP connection that the action names; empty for the event's source.
         source_id: where the event came from.
         chain: the rules that led to it, this one the last.
+        event_data: what the event says.
     """
 
     owner: Principal
@@ -57,6 +58,7 @@ class ActionCall:
     connection_id: str
     source_id: str
     chain: tuple[str, ...]
+    event_data: JsonValue = None
 
     @property
     def key(self) -> str:

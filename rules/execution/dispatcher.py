@@ -122,7 +122,7 @@ class Dispatcher:
         batch = _Batch(await database_now(work.session))
         for event in events:
             for rule in index.candidates(UUID(event.owner_id), event_view(event_json(event))):
-                if _concerns(event, rule):
+                if _concerns(event, rule, batch.now):
                     await self._apply(work, batch, event, candidates[rule.rule_id])
         # A rule that never fires would fill its log: of each round, its newest refusal is kept.
         work.session.add_all([*batch.firings, *batch.unmet.values()])
@@ -232,13 +232,14 @@ class Dispatcher:
         return False
 
 
-def _concerns(event: AcceptedEvent, rule: IndexedRule) -> bool:
+def _concerns(event: AcceptedEvent, rule: IndexedRule, now: datetime) -> bool:
     """Whether an event of a rule's type and source is for it."""
     if event.source_kind == SourceKind.SCHEDULE:
         # A due time is that of one rule.
         return str(rule.rule_id) == event.source_id
-    # The platform's tables are read from a little earlier on.
-    return event.source_kind != SourceKind.PLATFORM or event.occurred_at >= rule.created_at
+    # The platform's tables are read from a little earlier on. A rule is not of the future: its clock was set back since.
+    is_older = event.occurred_at < rule.created_at <= now
+    return event.source_kind != SourceKind.PLATFORM or not is_older
 
 
 def _undecided() -> SelectOfScalar[AcceptedEvent]:

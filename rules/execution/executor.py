@@ -126,8 +126,10 @@ class RuleExecutor:
             conditions = (
                 col(RuleFiring.id) == firing.id,
                 col(RuleFiring.status) == firing.status,
-                col(RuleFiring.driver).is_(None) if firing.driver is None else col(RuleFiring.driver) == firing.driver,
+                col(RuleFiring.driver).is_not_distinct_from(firing.driver),
                 col(RuleFiring.acting) == firing.acting,
+                # Who holds it may be alive after all, and have renewed its lease since.
+                col(RuleFiring.lease_until).is_not_distinct_from(firing.lease_until),
             )
             claim = update(RuleFiring).where(*conditions)
             values = {
@@ -137,6 +139,8 @@ class RuleExecutor:
             }
             if not (await work.session.exec(claim.values(**values))).rowcount:
                 return None
+            # It may have come further since it was looked at.
+            firing = (await work.session.exec(select(RuleFiring).where(RuleFiring.id == firing.id))).one()
             rule = await work.session.get(Rule, firing.rule_id)
             version = await work.session.get(RuleVersion, (firing.rule_id, firing.rule_version))
             if rule is None:
@@ -255,6 +259,7 @@ class RuleExecutor:
             connection_id=str(getattr(action, "connection_id", None) or ""),
             source_id=str(firing.event.get("source_id") or ""),
             chain=(*chain_of(firing.event), firing.rule_id),
+            event_data=firing.event.get("data"),
         )
         async with asyncio.timeout(_ACTION_SECONDS):
             return await ACTIONS[action.type].execute(self._services, call)
@@ -281,7 +286,9 @@ class RuleExecutor:
 
 
 def _is_free(firing: RuleFiring, now: datetime) -> bool:
-    return firing.driver is None or firing.lease_until is None or firing.lease_until < now
+    """Whether no process holds it; a lease of a clock that was set back since must not last longer than others."""
+    until = firing.lease_until
+    return firing.driver is None or until is None or not now <= until <= now + timedelta(seconds=2 * LEASE_SECONDS)
 
 
 def _is_repeatable(action: AnyAction) -> bool:

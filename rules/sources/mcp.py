@@ -1,6 +1,7 @@
 """Events of MCP servers: one process listens to each connection that rules name."""
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -23,7 +24,7 @@ from rules.event_drops import DropCounter
 from rules.execution import leases
 from rules.intake import IncomingEvent
 from rules.language.definition import SCHEDULE_EVENT
-from rules.models import Rule, SourceKind
+from rules.models import LONGEST_EVENT_ID, EventDropReason, Rule, SourceKind
 from rules.sources.platform import TYPES
 
 log = get_logger(__name__)
@@ -45,6 +46,8 @@ class _Listener:
 
     row: McpConnection
     task: asyncio.Task[None] | None = None
+    heard: int = 0
+    opened: float | None = None
     renewed: float = 0
     waiting: asyncio.Queue[IncomingEvent] = field(default_factory=lambda: asyncio.Queue(_ROOM))
 
@@ -119,14 +122,19 @@ class McpEvents:
         pause = _FIRST_PAUSE
         try:
             while True:
-                started = utc_now()
+                heard, listener.opened = listener.heard, None
                 try:
                     await self._hear(listener)
                 except AgentexError as error:
                     log.info("rules.not_listening", connection_id=listener.row.id, code=error.code)
-                # A session that held for a while is worth a quick return.
-                lasted = (utc_now() - started).total_seconds()
-                pause = _FIRST_PAUSE if lasted > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
+                except Exception:
+                    # Whatever a server makes the product stumble over: it may do better next time.
+                    log.exception("rules.listening_crashed", connection_id=listener.row.id)
+                # A session that held for a while, or in which something happened, is worth a quick return: what
+                # happens meanwhile is not heard.
+                has_held = listener.opened is not None and time.monotonic() - listener.opened > pause
+                is_worth = has_held or listener.heard > heard
+                pause = _FIRST_PAUSE if is_worth else min(2 * pause, _LONGEST_PAUSE)
                 await asyncio.sleep(pause)
         finally:
             with suppress(TimeoutError):
@@ -137,9 +145,11 @@ class McpEvents:
 
     async def _hear(self, listener: _Listener) -> None:
         async def take(event: ServerEvent) -> None:
+            listener.heard += 1
             await listener.waiting.put(_incoming(listener.row, event))
 
         session = await self._mcp.listen(listener.row, take)
+        listener.opened = time.monotonic()
         try:
             await self._declare(listener.row, session.event_types)
             await session.wait_closed()
@@ -156,16 +166,35 @@ class McpEvents:
             events = [await listener.waiting.get()]
             while len(events) < _AT_ONCE and not listener.waiting.empty():
                 events.append(listener.waiting.get_nowait())
-            is_accepted = False
-            while not is_accepted:
-                try:
-                    is_accepted = await self._try_accept(listener, events)
-                except AgentexError as error:
-                    log.warning("rules.events_wait", connection_id=listener.row.id, code=error.code)
-                    await asyncio.sleep(_FIRST_PAUSE)
+            try:
+                await self._accept_patiently(listener, events)
+            except Exception:
+                # Among many events it can't be told which one is at fault.
+                log.exception("rules.events_not_accepted", connection_id=listener.row.id)
+                for event in events:
+                    await self._accept_or_leave_out(listener, event)
             for _ in events:
                 listener.waiting.task_done()
             self._wake()
+
+    async def _accept_or_leave_out(self, listener: _Listener, event: IncomingEvent) -> None:
+        """Accept an event that may be at fault: all others would wait behind it."""
+        try:
+            await self._accept_patiently(listener, [event])
+        except Exception:
+            log.exception("rules.event_left_out", connection_id=listener.row.id, type=event.type)
+            self._drops.note(listener.row.owner_id, listener.row.id, EventDropReason.UNUSABLE)
+
+    async def _accept_patiently(self, listener: _Listener, events: list[IncomingEvent]) -> None:
+        """Accept events, however long the database rests or earlier ones wait for a decision."""
+        fitting = [event for event in events if self._fits(listener.row, event)]
+        while True:
+            try:
+                if await self._try_accept(listener, fitting):
+                    return
+            except AgentexError as error:
+                log.warning("rules.events_wait", connection_id=listener.row.id, code=error.code)
+                await asyncio.sleep(_FIRST_PAUSE)
 
     async def _try_accept(self, listener: _Listener, events: list[IncomingEvent]) -> bool:
         """Accept events; False while too many of the same source wait for a decision."""
@@ -176,29 +205,42 @@ class McpEvents:
             # The server waits, as its connection is read no further.
             await asyncio.sleep(_FULL_PAUSE_SECONDS)
             return False
-        faults = [intake.find_fault(event) for event in events]
-        fitting = [event for event, fault in zip(events, faults, strict=True) if fault is None]
         async with unit_of_work(self._database) as work:
-            await intake.accept(work, fitting)
-        # Behind the commit: what is tried again is not counted twice.
-        for fault in filter(None, faults):
-            self._drops.note(row.owner_id, row.id, fault.reason)
-            log.warning("rules.event_refused", connection_id=row.id, reason=fault.reason.value, error=fault.error)
+            await intake.accept(work, events)
         return True
+
+    def _fits(self, row: McpConnection, event: IncomingEvent) -> bool:
+        fault = intake.find_fault(event)
+        if fault is None:
+            return True
+        self._drops.note(row.owner_id, row.id, fault.reason)
+        log.warning("rules.event_refused", connection_id=row.id, reason=fault.reason.value, error=fault.error)
+        return False
 
 
 def _incoming(row: McpConnection, event: ServerEvent) -> IncomingEvent:
-    occurred_at = utc_now()
-    if event.time:
-        with suppress(ValueError):
-            server_time = datetime.fromisoformat(event.time)
-            occurred_at = server_time if server_time.tzinfo else server_time.replace(tzinfo=UTC)
     return IncomingEvent(
         owner_id=row.owner_id,
         source_kind=SourceKind.MCP,
         source_id=row.id,
         type=event.type,
         data=event.data,
-        id=event.id or new_id(),
-        occurred_at=occurred_at,
+        id=_id_of(event),
+        occurred_at=_time_of(event),
     )
+
+
+def _id_of(event: ServerEvent) -> str:
+    if len(event.id) <= LONGEST_EVENT_ID:
+        return event.id or new_id()
+    # Ids that differ at their end only are those of different events.
+    return hashlib.sha256(event.id.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _time_of(event: ServerEvent) -> datetime:
+    """When the server says that it happened; now, where it says nothing that is a time."""
+    with suppress(ValueError, OverflowError):
+        server_time = datetime.fromisoformat(event.time)
+        aware = server_time if server_time.tzinfo else server_time.replace(tzinfo=UTC)
+        return aware.astimezone(UTC)
+    return utc_now()

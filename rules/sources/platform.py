@@ -14,6 +14,7 @@ from agents.models import AgentRun, ChatSession, RunStatus
 from core.db.database import Database
 from core.db.now import visible_until
 from core.db.unit_of_work import unit_of_work
+from core.runtime_config.live import LiveSettings
 from kb_service.documents import quota
 from kb_service.models import Document, DocumentStatus, KnowledgeBase
 from rules import intake
@@ -92,9 +93,9 @@ _RUN_TYPES = {
 class PlatformEvents:
     """Turns what the tables say has happened into events, for people whose rules ask for it."""
 
-    def __init__(self, database: Database, *, quota_bytes: int) -> None:
+    def __init__(self, database: Database, live: LiveSettings) -> None:
         self._database = database
-        self._quota_bytes = quota_bytes
+        self._live = live
 
     async def read(self) -> int:
         """Accept what happened since the last call; returns how many events were new."""
@@ -107,7 +108,9 @@ class PlatformEvents:
             readers = await self._readers(session)
             for owners, read in readers:
                 events += await read(session, owners, read_until - _OVERLAP)
-        if not events and cursor is not None and readers and now - read_until < _CURSOR_AGE:
+        # A cursor that lies ahead is of a clock that was set back since.
+        is_recent = cursor is not None and timedelta(0) <= now - cursor.at < _CURSOR_AGE
+        if not events and readers and is_recent:
             return 0
         if not readers and cursor is None:
             return 0
@@ -141,14 +144,15 @@ class PlatformEvents:
         return readers[area]
 
     async def _quotas(self, session: AsyncSession, owners: Collection[str], since: datetime) -> Sequence[IncomingEvent]:
-        if not self._quota_bytes:
+        limit = (await self._live.read(session)).user_quota_bytes
+        if not limit:
             return []
         events: list[IncomingEvent] = []
         now = since + _OVERLAP
         for owner_id in owners:
             used = (await quota.storage_usage(session, owner_id)).used_bytes
-            if used >= _NEAR * self._quota_bytes:
-                data: JsonValue = {"quota": {"used_bytes": used, "limit_bytes": self._quota_bytes}}
+            if used >= _NEAR * limit:
+                data: JsonValue = {"quota": {"used_bytes": used, "limit_bytes": limit}}
                 # Once a day as long as it lasts.
                 events.append(_event(owner_id, "quota.near", data, f"quota:{now.date()}", now))
         return events

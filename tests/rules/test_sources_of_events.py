@@ -12,6 +12,8 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
+from core.runtime_config.live import LiveSettings
+from core.settings import Settings
 from kb_service.models import Document, KnowledgeBase
 from rules.execution import retention
 from rules.models import AcceptedEvent, Notification, Rule, RuleFiring
@@ -104,7 +106,7 @@ async def write_document(database: Database, owner: Principal, **fields: Any) ->
 
 async def platform(database: Database) -> list[tuple[str, str]]:
     """What one look at the tables finds, as types and ids."""
-    await PlatformEvents(database, quota_bytes=0).read()
+    await PlatformEvents(database, LiveSettings(database, Settings(_env_file=None))).read()
     return [(event.type, event.event_id) for event in await events(database)]
 
 

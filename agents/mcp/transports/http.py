@@ -1,6 +1,6 @@
 """Streamable HTTP transport: guarded, without compression and redirects but for a slash, and bounded."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -32,15 +32,24 @@ _LISTEN = "subscriptions/listen"
 
 @asynccontextmanager
 async def http_streams(
-    target: McpTarget, guard: OutboundGuard, limits: McpLimits, tokens: AccessTokens | None = None
+    target: McpTarget,
+    guard: OutboundGuard,
+    limits: McpLimits,
+    tokens: AccessTokens | None = None,
+    on_silence: Callable[[], None] | None = None,
 ) -> AsyncGenerator[TransportStreams]:
-    """The message streams of a server over streamable HTTP; ``tokens`` are those of connections with OAuth."""
+    """The message streams of a server over streamable HTTP; ``tokens`` are those of connections with OAuth.
+
+    Args:
+        on_silence: for sessions that are there to hear what the server says unasked: called when nothing can be heard
+            any more. What they hear has no limit but that of each message.
+    """
     headers = {"Accept-Encoding": "identity", **target.headers}
     # An answer is silent while a person is asked; calls themselves end by their own limit.
     timeout = httpx2.Timeout(limits.call_seconds + limits.hold_seconds, connect=limits.connect_seconds)
     inner: httpx2.AsyncBaseTransport = GuardedHttpx2Transport(guard)
     authorization = None if tokens is None else _Authorization(target, tokens, guard)
-    transport = _LimitedTransport(inner, limits, authorization)
+    transport = _LimitedTransport(inner, limits, authorization, on_silence)
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout, transport=transport, max_redirects=0) as client,
         streamable_http_client(target.url, http_client=client, max_sse_event_size=limits.message_bytes) as streams,
@@ -86,15 +95,29 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
     """Enforces limits with responses: an exception would end the library's session with all its calls."""
 
     def __init__(
-        self, inner: httpx2.AsyncBaseTransport, limits: McpLimits, authorization: _Authorization | None
+        self,
+        inner: httpx2.AsyncBaseTransport,
+        limits: McpLimits,
+        authorization: _Authorization | None,
+        on_silence: Callable[[], None] | None,
     ) -> None:
         self._inner = inner
+        self._on_silence = on_silence
         self._authorization = authorization
         self._limits = limits
         self._slash_target: bytes | None = None
         self._streams = 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        is_unasked = request.method == "GET"
+        response = await self._handle(request)
+        is_over = self._streams > self._limits.streams or response.status_code not in (_OK, _NOT_OFFERED)
+        if is_unasked and is_over and self._on_silence is not None:
+            # The library would leave it at that, and the session be deaf.
+            self._on_silence()
+        return response
+
+    async def _handle(self, request: httpx2.Request) -> httpx2.Response:
         if request.method == "GET" or request.headers.get(MCP_METHOD_HEADER) == _LISTEN:
             self._streams += 1
             if self._streams > self._limits.streams:
@@ -121,12 +144,16 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
         if fault is not None:
             await response.aclose()
             return _instead(request, fault, response.status_code)
+        if request.method != "GET" or self._on_silence is None:
+            self._limit(response)
+        return response
+
+    def _limit(self, response: httpx2.Response) -> None:
         is_stream = "text/event-stream" in response.headers.get("Content-Type", "").lower()
         limit = self._limits.answer_bytes if is_stream else self._limits.message_bytes
         stream = response.stream
         if isinstance(stream, httpx2.AsyncByteStream):
             response.stream = _SizeLimitedStream(stream, limit)
-        return response
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         """The response; that of the same address with or without a slash, where the server redirects there."""

@@ -21,15 +21,25 @@ from core.types.network import parse_address
 
 _WAITING = 16
 _CLOSE_SECONDS = 2.0
+_DRAIN_SECONDS = 0.05
 _UNAUTHORISED = frozenset({401, 403})
 _AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
 
 
 @asynccontextmanager
 async def websocket_streams(
-    target: McpTarget, guard: OutboundGuard, limits: McpLimits, note: FaultNote
+    target: McpTarget,
+    guard: OutboundGuard,
+    limits: McpLimits,
+    note: FaultNote,
+    on_silence: Callable[[], None] | None = None,
 ) -> AsyncGenerator[TransportStreams]:
-    """The message streams of a server over a WebSocket; ``note`` gets the reason when the connection ends."""
+    """The message streams of a server over a WebSocket.
+
+    Args:
+        note: gets the reason when the connection ends.
+        on_silence: called when it has ended, after the last message was taken.
+    """
     connector = await _connector(target, guard)
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_seconds)
     async with (
@@ -39,7 +49,7 @@ async def websocket_streams(
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](_WAITING)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](_WAITING)
         async with read, write, anyio.create_task_group() as tasks:
-            tasks.start_soon(_receive, connection, incoming, limits, note)
+            tasks.start_soon(_receive_all, connection, incoming, limits, note, on_silence)
             tasks.start_soon(_send, connection, outgoing)
             yield read, write
             tasks.cancel_scope.cancel()
@@ -69,6 +79,22 @@ async def _connected(
             await connection.close()
 
 
+async def _receive_all(
+    connection: aiohttp.ClientWebSocketResponse,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    limits: McpLimits,
+    note: FaultNote,
+    on_silence: Callable[[], None] | None,
+) -> None:
+    async with incoming:
+        await _receive(connection, incoming, limits, note)
+        # What was received is read before the session ends.
+        while incoming.statistics().current_buffer_used:  # noqa: ASYNC110 - the stream tells nobody
+            await anyio.sleep(_DRAIN_SECONDS)
+    if on_silence is not None:
+        on_silence()
+
+
 async def _receive(
     connection: aiohttp.ClientWebSocketResponse,
     incoming: MemoryObjectSendStream[SessionMessage | Exception],
@@ -76,31 +102,30 @@ async def _receive(
     note: FaultNote,
 ) -> None:
     unasked = unasked_bytes = 0
-    async with incoming:
-        async for frame in connection:
-            if frame.type is aiohttp.WSMsgType.ERROR:
-                break
-            try:
-                message = jsonrpc_message_adapter.validate_json(frame.data, by_name=False)
-            except (ValidationError, RecursionError):
-                # Which request it belongs to can't be known: what waits would wait in vain.
-                note.fault = McpFault.NOT_MCP
-                return
-            if is_event(message):
-                # What takes events slows their server down.
-                await incoming.send(SessionMessage(message))
-                continue
-            is_answer = isinstance(message, JSONRPCResponse | JSONRPCError)
-            # The progress of a call may have many messages; of all together, no more than an answer may be long.
-            is_progress = isinstance(message, JSONRPCNotification) and message.method == "notifications/progress"
-            unasked = 0 if is_answer else unasked + (not is_progress)
-            unasked_bytes = 0 if is_answer else unasked_bytes + len(frame.data)
-            if unasked > limits.unasked_messages or unasked_bytes > limits.answer_bytes:
-                note.fault = McpFault.TOO_LARGE
-                return
+    async for frame in connection:
+        if frame.type is aiohttp.WSMsgType.ERROR:
+            break
+        try:
+            message = jsonrpc_message_adapter.validate_json(frame.data, by_name=False)
+        except (ValidationError, RecursionError):
+            # Which request it belongs to can't be known: what waits would wait in vain.
+            note.fault = McpFault.NOT_MCP
+            return
+        if is_event(message):
+            # What takes events slows their server down.
             await incoming.send(SessionMessage(message))
-        is_large = connection.close_code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
-        note.fault = McpFault.TOO_LARGE if is_large else McpFault.BROKE_OFF
+            continue
+        is_answer = isinstance(message, JSONRPCResponse | JSONRPCError)
+        # The progress of a call may have many messages; of all together, no more than an answer may be long.
+        is_progress = isinstance(message, JSONRPCNotification) and message.method == "notifications/progress"
+        unasked = 0 if is_answer else unasked + (not is_progress)
+        unasked_bytes = 0 if is_answer else unasked_bytes + len(frame.data)
+        if unasked > limits.unasked_messages or unasked_bytes > limits.answer_bytes:
+            note.fault = McpFault.TOO_LARGE
+            return
+        await incoming.send(SessionMessage(message))
+    is_large = connection.close_code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
+    note.fault = McpFault.TOO_LARGE if is_large else McpFault.BROKE_OFF
 
 
 async def _send(
