@@ -148,7 +148,8 @@ def test_event_that_is_too_large_is_refused_before_its_signature_is_checked(serv
 
 def test_secret_is_shown_once_and_rotated(server: Server, user: Api, source: dict[str, Any]):
     (listed,) = user.get(SOURCES)["items"]
-    assert listed == {name: source[name] for name in ("id", "name", "url", "created_at")}
+    fields = {name: source[name] for name in ("id", "name", "url", "created_at")}
+    assert listed == {**fields, "drops": []}
     (stored,) = server.sql("SELECT sealed_secret FROM event_source WHERE id = :id", id=source["id"])
     assert source["secret"].removeprefix("whsec_") not in stored["sealed_secret"]
     rotated = user.post(f"{SOURCES}/{source['id']}/rotate")
