@@ -23,6 +23,7 @@ _WAITING = 16
 _CLOSE_SECONDS = 2.0
 _DRAIN_SECONDS = 0.05
 _UNAUTHORISED = frozenset({401, 403})
+_REDIRECTS = range(300, 400)
 _AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
 
 
@@ -43,7 +44,9 @@ async def websocket_streams(
     connector = await _connector(target, guard)
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_seconds)
     async with (
-        aiohttp.ClientSession(connector=connector, timeout=timeout, trust_env=False) as http,
+        aiohttp.ClientSession(
+            connector=connector, timeout=timeout, trust_env=False, middlewares=(_refuse_redirect,)
+        ) as http,
         _connected(http, target, limits) as connection,
     ):
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](_WAITING)
@@ -77,6 +80,17 @@ async def _connected(
     finally:
         with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
             await connection.close()
+
+
+async def _refuse_redirect(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """The response, if it leads nowhere else: the library would follow it, with the credentials of the connection."""
+    response = await handler(request)
+    if response.status in _REDIRECTS:
+        response.close()
+        raise mcp_error(McpFault.REDIRECTED)
+    return response
 
 
 async def _receive_all(
