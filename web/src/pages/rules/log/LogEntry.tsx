@@ -11,6 +11,7 @@ import { Disclosure } from "@/components/overlays/Disclosure";
 import { formatDateTime, formatNumber } from "@/i18n/format";
 import type { RuleLogEntry } from "../ruleQueries";
 import type { LogStatus } from "../searchParams";
+import { inLanguage } from "../trace/inLanguage";
 import styles from "../trace/trace.module.css";
 import { VerdictTable } from "../trace/VerdictTable";
 import { useSources } from "../useSources";
@@ -66,13 +67,13 @@ export function LogEntry({ ruleId, entry }: { ruleId: string; entry: RuleLogEntr
 function EntryDetails({ entry }: { entry: RuleLogEntry }) {
   const { t } = useTranslation("rules");
   const { nameOf } = useSources();
-  const { event_source_id: source, cooldown_key: key, event_id, problem, conditions, event_data } = entry;
+  const { event_source_id: source, cooldown_key: key, event_id, conditions, event_data } = entry;
   return (
     <div className={formStyles.form}>
       {entry.status === "unknown" && <Notice tone="danger">{t("log.unknown_text")}</Notice>}
       <Facts
         facts={[
-          [t("log.problem"), problem],
+          [t("log.problem"), inLanguage(entry.problem, entry.problem_zh)],
           [t("log.source"), nameOf(source) ?? source],
           [t("log.key"), key],
           [t("log.event_id"), event_id],
@@ -98,6 +99,7 @@ interface ActionResult {
   target: string;
   status: "success" | "failed" | "unknown" | "skipped";
   error?: string;
+  error_zh?: string;
   result?: unknown;
   duration?: number;
 }
@@ -109,7 +111,7 @@ function ActionResults({ results }: { results: readonly ActionResult[] }) {
   if (results.length === 0) return null;
   return (
     <ol className={styles.actions} aria-label={t("trace.actions")}>
-      {results.map(({ type, target, status, error, result, duration }, index) => (
+      {results.map(({ type, target, status, error, error_zh, result, duration }, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: actions have no other identity
         <li key={index} className={styles.action}>
           <p className={styles.head}>
@@ -118,7 +120,7 @@ function ActionResults({ results }: { results: readonly ActionResult[] }) {
             <Badge tone={RESULT_TONES[status]}>{t(`status.${status}`)}</Badge>
             {duration !== undefined && t("log.took", { milliseconds: formatNumber(duration) })}
           </p>
-          {error && <p className={styles.problem}>{error}</p>}
+          {error && <p className={styles.problem}>{inLanguage(error, error_zh)}</p>}
           {result !== undefined && <pre className={formStyles.code}>{JSON.stringify(result, null, 2)}</pre>}
         </li>
       ))}

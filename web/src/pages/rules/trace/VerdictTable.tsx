@@ -3,7 +3,7 @@ import { Check, X } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
 import { Table } from "@/components/layout/Page";
-import { currentLanguage } from "@/i18n";
+import { inLanguage } from "./inLanguage";
 import styles from "./trace.module.css";
 
 type Verdict = Schemas["ConditionVerdict"] | Schemas["GroupVerdict"];
@@ -53,7 +53,7 @@ function ConditionRow({ verdict, depth }: { verdict: Schemas["ConditionVerdict"]
   const { t } = useTranslation("rules");
   const { field, operator, holds, value, expected, explanation, explanation_zh } = verdict;
   const isPlain = operator === "exists" || operator === "changed";
-  const reason = currentLanguage() === "zh" ? explanation_zh : explanation;
+  const reason = inLanguage(explanation, explanation_zh);
   return (
     <tr>
       <td style={indent(depth)}>

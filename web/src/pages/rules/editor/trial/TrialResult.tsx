@@ -5,6 +5,7 @@ import { Badge } from "@/components/feedback/Badge";
 import { Notice } from "@/components/feedback/Notice";
 import formStyles from "@/components/forms/Form.module.css";
 import { formatDateTime } from "@/i18n/format";
+import { inLanguage } from "../../trace/inLanguage";
 import styles from "../../trace/trace.module.css";
 import { VerdictTable } from "../../trace/VerdictTable";
 
@@ -34,7 +35,8 @@ export function TrialResult({ run }: { run: DryRun }) {
 
 function Outcome({ run }: { run: DryRun }) {
   const { t } = useTranslation("rules");
-  const { status, cooldown, would_execute: acts, triggered, problem } = run;
+  const { status, cooldown, would_execute: acts, triggered } = run;
+  const problem = inLanguage(run.problem, run.problem_zh);
   const missing = run.dry_run_result.actions.filter((action) => action.missing.length > 0).length;
   if (!triggered) return <Notice tone="warning">{t("trial.other_event")}</Notice>;
   if (!acts) {
@@ -57,7 +59,8 @@ function Outcome({ run }: { run: DryRun }) {
 
 function ActionPreview({ action, number }: { action: Preview; number: number }) {
   const { t } = useTranslation("rules");
-  const { type, target, rendered_params: params, missing, awaits_results: awaits } = action;
+  const { type, target, rendered_params: params, awaits_results: awaits } = action;
+  const reasons = inLanguage(action.missing, action.missing_zh);
   return (
     <li className={styles.action}>
       <p className={styles.head}>
@@ -65,7 +68,7 @@ function ActionPreview({ action, number }: { action: Preview; number: number }) 
         {target && <code>{target}</code>}
         {awaits && <Badge>{t("trial.awaits")}</Badge>}
       </p>
-      {missing.map((reason) => (
+      {reasons.map((reason) => (
         <p key={reason} className={styles.problem}>
           {reason}
         </p>
