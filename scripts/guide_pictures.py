@@ -31,6 +31,8 @@ _TEXTS = {
         "other": "How do I delete a document?",
         "missing": "getting-started.md",
         "starter": "Meeting minutes",
+        "rule": "Answer finished",
+        "rule_text": "The conversation has an answer.",
         "memories": ("I work in the documentation team.", "I prefer short answers with their sources."),
     },
     "zh": {
@@ -40,6 +42,8 @@ _TEXTS = {
         "other": "如何删除文档？",
         "missing": "getting-started.md",
         "starter": "会议纪要",
+        "rule": "回答完成",
+        "rule_text": "对话已有回答。",
         "memories": ("我在文档团队工作。", "我喜欢简短并注明来源的回答。"),
     },
 }
@@ -129,7 +133,9 @@ def _take(signed_in: TimedPage, language: str, bases: dict[str, str]) -> None:
     photographer.save("home")
     _knowledge(photographer)
     _search(photographer)
+    _rule(photographer)
     _chat(photographer)
+    _rule_log(photographer)
     _skill(photographer)
     _settings(photographer)
     page.close()
@@ -170,6 +176,38 @@ def _search(photographer: Photographer) -> None:
     page.get_by_role("heading", level=1, name="documents.md").wait_for()
     photographer.wait_for_mark("document-chunk")
     photographer.save("document")
+
+
+def _rule(photographer: Photographer) -> None:
+    """Write a rule, and try it with an event; the chat's answers will trigger it."""
+    words = photographer.words
+    page = photographer.open("/rules/new")
+    page.get_by_label(words("rules:form.name"), exact=True).fill(photographer.text("rule"))
+    page.get_by_label(words("rules:when.event_type"), exact=True).select_option("run.finished")
+    photographer.button("rules:if.add").click()
+    page.get_by_label(words("rules:if.field")).fill("run.agent_type")
+    page.get_by_label(words("rules:if.value"), exact=True).fill("agentic_rag")
+    page.get_by_label(words("rules:then.notify_title")).fill("{{run.title}}")
+    page.get_by_label(words("rules:then.notify_text")).fill(photographer.text("rule_text"))
+    event = {"run": {"title": photographer.text("question"), "agent_type": "agentic_rag"}}
+    page.get_by_label(words("rules:trial.data")).fill(json.dumps(event, ensure_ascii=False, indent=2))
+    photographer.button("rules:trial.run").click()
+    page.get_by_text(words("rules:trial.acts"), exact=True).wait_for()
+    page.evaluate("scrollTo(0, 0)")
+    photographer.save("rule")
+    photographer.button("rules:form.create").click()
+    page.get_by_role("heading", level=1, name=photographer.text("rule")).wait_for()
+
+
+def _rule_log(photographer: Photographer) -> None:
+    words = photographer.words
+    page = photographer.open("/rules")
+    page.get_by_role("link", name=photographer.text("rule"), exact=True).click()
+    page.get_by_role("link", name=words("rules:tab.log"), exact=True).click()
+    done = page.get_by_role("listitem").filter(has_text=words("rules:status.success")).first
+    done.get_by_text(words("rules:log.details")).click(timeout=_ANSWER_MS)
+    page.get_by_role("table").first.wait_for()
+    photographer.save("rule-log")
 
 
 def _chat(photographer: Photographer) -> None:
