@@ -1,0 +1,1 @@
+export{n as lastChoices,r as startConversation}from"./start-DvA5V90y.js";

@@ -1,1 +1,0 @@
-export{n as lastChoices,r as startConversation}from"./start-DUu53E17.js";
