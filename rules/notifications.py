@@ -1,9 +1,9 @@
 """Notifications of a person's rules; every query names the owner."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, func
+from sqlalchemy import ColumnElement, func, update
 from sqlalchemy import delete as delete_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -12,7 +12,7 @@ from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import NotificationNotFound
-from rules.models import Notification
+from rules.models import Notification, Rule
 
 SORT_FIELDS = ("created_at",)
 
@@ -44,6 +44,13 @@ async def list_page(
     return NotificationListing((await session.exec(query)).all(), total, unread)
 
 
+async def names_of_rules(session: AsyncSession, owner_id: str, rows: Iterable[Notification]) -> dict[str, str]:
+    """The names of the rules that made notifications, by id, without those that are gone."""
+    ids = {row.rule_id for row in rows if row.rule_id is not None}
+    query = select(Rule.id, Rule.name).where(col(Rule.owner_id) == owner_id, col(Rule.id).in_(ids))
+    return dict((await session.exec(query)).all())
+
+
 async def mark_read(work: UnitOfWork, owner_id: str, notification_id: str) -> Notification:
     """Note that a notification was read; the first time counts."""
     mine = (Notification.id == notification_id, Notification.owner_id == owner_id)
@@ -54,6 +61,13 @@ async def mark_read(work: UnitOfWork, owner_id: str, notification_id: str) -> No
         row.read_at = utc_now()
         work.session.add(row)
     return row
+
+
+async def mark_all_read(work: UnitOfWork, owner_id: str) -> None:
+    """Note that all of an owner's notifications were read; the first time of each counts."""
+    is_unread = col(Notification.read_at).is_(None)
+    change = update(Notification).where(col(Notification.owner_id) == owner_id, is_unread)
+    await work.session.exec(change.values(read_at=utc_now()))
 
 
 async def delete(work: UnitOfWork, owner_id: str, notification_id: str) -> None:

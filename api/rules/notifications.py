@@ -1,5 +1,6 @@
 """What the caller's rules have to say to them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
@@ -22,10 +23,16 @@ _ABSENT = error_responses(NotificationNotFound)
 
 
 class NotificationAnswer(ResponseModel):
-    """A message of a rule to its owner; ``log_id`` is the entry of the rule's log that made it."""
+    """A message of a rule to its owner.
+
+    Attributes:
+        rule_name: null if the rule is gone.
+        log_id: the entry of the rule's log that made it.
+    """
 
     id: str
     rule_id: str | None
+    rule_name: str | None
     log_id: str | None
     level: str
     title: str
@@ -40,8 +47,9 @@ class NotificationItems(Items[NotificationAnswer]):
     unread: int
 
 
-def _answer(row: Notification) -> NotificationAnswer:
-    return NotificationAnswer.model_validate({**row.model_dump(), "log_id": row.firing_id})
+def _answer(row: Notification, rule_names: Mapping[str, str]) -> NotificationAnswer:
+    rule_name = rule_names.get(row.rule_id or "")
+    return NotificationAnswer.model_validate({**row.model_dump(), "rule_name": rule_name, "log_id": row.firing_id})
 
 
 @router.get("", responses=error_responses(InvalidPagination))
@@ -53,8 +61,16 @@ async def list_notifications(
 ) -> Envelope[NotificationItems]:
     """One's own notifications, the newest first."""
     listing = await notifications.list_page(session, principal.user_id, page, unread_only=unread)
-    items = page_of([_answer(row) for row in listing.items], page, total=listing.total).data
+    names = await notifications.names_of_rules(session, principal.user_id, listing.items)
+    items = page_of([_answer(row, names) for row in listing.items], page, total=listing.total).data
     return Envelope(data=NotificationItems(**items.__dict__, unread=listing.unread))
+
+
+@router.put("/read")
+async def read_all_notifications(principal: CurrentPrincipal, work: Writing) -> Empty:
+    """Mark all of one's own notifications as read."""
+    await notifications.mark_all_read(work, principal.user_id)
+    return Empty()
 
 
 @router.put("/{notification_id}/read", responses=_ABSENT)
@@ -62,7 +78,8 @@ async def read_notification(
     notification_id: Text, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[NotificationAnswer]:
     """Mark a notification as read."""
-    return Envelope(data=_answer(await notifications.mark_read(work, principal.user_id, notification_id)))
+    row = await notifications.mark_read(work, principal.user_id, notification_id)
+    return Envelope(data=_answer(row, await notifications.names_of_rules(work.session, principal.user_id, [row])))
 
 
 @router.delete("/{notification_id}", responses=_ABSENT)
