@@ -16,6 +16,8 @@ import {
 } from "@codemirror/view";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import { useTranslation } from "react-i18next";
+import { shadowRootOf } from "@/components/source/shadow";
+import { sourceTheme } from "@/components/source/theme";
 import { bytePositions, lineBreakOf } from "./bytePositions";
 import { type CompletionData, skillCompletions } from "./completions";
 import { type CheckedText, messageOf, placeOf, titleOf } from "./diagnostics";
@@ -23,8 +25,6 @@ import { skillMarkdown } from "./markdown";
 import { minimalChange } from "./minimalChange";
 import { usePhrases } from "./phrases";
 import styles from "./SourceEditor.module.css";
-import { shadowRootOf } from "./shadow";
-import { sourceTheme } from "./theme";
 
 export interface SourceEditorHandle {
   /** Put the cursor at a place, lines and columns from 1, and show it. */
