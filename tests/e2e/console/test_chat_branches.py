@@ -189,7 +189,7 @@ def test_refused_question_of_a_branch_stays_in_the_editor_and_its_branch_goes(
     field.fill(EDITED)
     with chat.console.answers("/api/v1/sessions/", "DELETE"):
         field.press("Enter")
-    expect(branches.page.get_by_role("region", name="Notifications")).to_contain_text("Knowledge base not found")
+    expect(branches.page.get_by_role("region", name="Notices")).to_contain_text("Knowledge base not found")
     expect(field).to_have_value(EDITED)
     assert chat.page.url == origin
     assert llm_product.count("chat_session", owner_id=person.user_id) == 1

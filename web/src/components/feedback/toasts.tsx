@@ -24,11 +24,12 @@ export function useErrorToast(): (error: unknown) => void {
 }
 
 export function ToastProvider({ children }: { children: ReactNode }) {
+  const { t } = useTranslation();
   return (
     <Toast.Provider toastManager={manager}>
       {children}
       <Toast.Portal>
-        <Toast.Viewport className={styles.viewport}>
+        <Toast.Viewport aria-label={t("state.notices")} className={styles.viewport}>
           <ToastList />
         </Toast.Viewport>
       </Toast.Portal>
