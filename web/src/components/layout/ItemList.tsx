@@ -46,7 +46,7 @@ export function Item({
 }
 
 export function Facts({ facts }: { facts: readonly Fact[] }) {
-  const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
   if (known.length === 0) return null;
   return (
     <dl className={styles.facts}>
