@@ -1,4 +1,4 @@
-/** A value that is shown once, with a button that copies it. */
+/** A value to take along, with a button that copies it. */
 import { Check, Copy } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -7,7 +7,15 @@ import { notify } from "@/components/feedback/toasts";
 import { TextField } from "./Field";
 import styles from "./Form.module.css";
 
-export function CopyField({ label, hint, value }: { label: string; hint?: string; value: string }) {
+interface Props {
+  label: string;
+  /** Whether the label is for machines alone and takes no room. */
+  hidesLabel?: boolean;
+  hint?: string;
+  value: string;
+}
+
+export function CopyField({ label, hidesLabel, hint, value }: Props) {
   const { t } = useTranslation();
   const [isCopied, setCopied] = useState(false);
   async function copy() {
@@ -20,9 +28,11 @@ export function CopyField({ label, hint, value }: { label: string; hint?: string
     }
   }
   return (
-    <div className={styles.form}>
+    // Below a hint the button can't stand beside the field.
+    <div className={hint ? styles.form : styles.copied}>
       <TextField
         label={label}
+        hidesLabel={hidesLabel}
         hint={hint}
         className={styles.mono}
         value={value}
