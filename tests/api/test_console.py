@@ -36,7 +36,7 @@ async def client() -> AsyncGenerator[httpx.AsyncClient]:
 async def test_page_answers_at_each_address_of_the_console(client: httpx.AsyncClient):
     home = await client.get("/")
     assert home.headers["Content-Type"].startswith("text/html")
-    for path in ("/knowledge-bases/1/documents/2?chunk=3", "/sign-in"):
+    for path in ("/knowledge-bases/1/documents/2?chunk=3", "/rules/1/log", "/sign-in"):
         assert (await client.get(path)).text == home.text
 
 

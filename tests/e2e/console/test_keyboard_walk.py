@@ -14,6 +14,7 @@ from tests.fixtures.files.ruled_pdf import ruled_pdf
 from tests.fixtures.files.ruled_pdf import words as words_at
 from tests.fixtures.http.client import Api, unique
 from tests.fixtures.product.server import Server
+from tests.fixtures.rules.written_rules import greeter
 from tests.fixtures.runs.agent_runs import NOBODY, run, run_body
 from tests.fixtures.servers.mcp_server import TOKEN, McpServers
 from tests.fixtures.skills.skill_texts import REPORT
@@ -60,7 +61,13 @@ def manager(llm_product: Server, outside_mcp: McpServers, kept: dict[str, Any]) 
         person = llm_product.member()
         role = llm_product.sql("SELECT id FROM role WHERE name = 'admin'")[0]["id"]
         llm_product.sql('UPDATE "user" SET role_id = :role WHERE id = :id', role=role, id=person.user_id)
-        kept["places"] = {**_library(person), **_skill(person), **_outside(person, outside_mcp), "user": person.name}
+        kept["places"] = {
+            **_library(person),
+            **_skill(person),
+            **_outside(person, outside_mcp),
+            "rule": greeter(llm_product, person),
+            "user": person.name,
+        }
         kept["person"] = person
     return kept["person"]
 

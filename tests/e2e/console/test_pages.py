@@ -7,6 +7,7 @@ import pytest
 from tests.e2e.console.conftest import CHINESE, ENGLISH, Look, OpenConsole
 from tests.fixtures.http.client import Api
 from tests.fixtures.product.server import ADMIN_PASSWORD, Server
+from tests.fixtures.rules.written_rules import greeter
 
 PAGES = {
     "home": "/",
@@ -20,6 +21,13 @@ PAGES = {
     "search": "/search?q=relay",
     "skills": "/skills",
     "new-skill": "/skills/new",
+    "rules": "/rules",
+    "notifications": "/rules/notifications",
+    "event-sources": "/rules/sources",
+    "new-rule": "/rules/new",
+    "rule": "/rules/{rule}",
+    "rule-log": "/rules/{rule}/log",
+    "rule-versions": "/rules/{rule}/versions",
     "connections": "/connections",
     "models": "/models",
     "users": "/admin",
@@ -34,8 +42,8 @@ LOOKS = [ENGLISH, CHINESE, Look(theme="contrast", size=(360, 740))]
 
 @pytest.fixture(scope="module")
 def places(embedded_with_documents: tuple[Server, Api, str, str]) -> dict[str, str]:
-    _, _, kb, document = embedded_with_documents
-    return {"kb": kb, "document": document}
+    server, admin, kb, document = embedded_with_documents
+    return {"kb": kb, "document": document, "rule": greeter(server, admin)}
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=str)

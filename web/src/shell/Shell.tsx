@@ -20,6 +20,7 @@ import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { type Permission, useMay } from "@/api/account";
 import { IconButton } from "@/components/Button";
+import { useUnreadCount } from "@/pages/rules/notifications/notificationQueries";
 import { AccountMenu } from "./AccountMenu";
 import { CommandPalette, type PaletteHandle, usePalette } from "./CommandPalette";
 import styles from "./Shell.module.css";
@@ -131,10 +132,29 @@ function Navigation({ palette }: { palette: PaletteHandle }) {
             <Link to={to} activeOptions={{ exact: to === "/" }} className={styles.link}>
               <Icon size={18} aria-hidden />
               {t(label)}
+              {to === "/rules" && <UnreadMark />}
             </Link>
           </li>
         ))}
       </ul>
     </nav>
+  );
+}
+
+/** More are not counted out: the number would widen the navigation. */
+const MOST_COUNTED = 99;
+
+/** How many notifications of rules were not read. */
+function UnreadMark() {
+  const { t } = useTranslation("rules");
+  const count = useUnreadCount();
+  if (count === 0) return null;
+  return (
+    <>
+      <span className={styles.unread} aria-hidden>
+        {count > MOST_COUNTED ? `${MOST_COUNTED}+` : count}
+      </span>
+      <span className="visually-hidden">{t("notification.unread", { count })}</span>
+    </>
   );
 }

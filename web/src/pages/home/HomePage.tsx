@@ -1,4 +1,4 @@
-/** Home: a first question, what needs a person, what is being processed, and the latest conversations. */
+/** Home: a first question, what needs a person, what rules said, what is being processed, and the latest conversations. */
 import { useTranslation } from "react-i18next";
 import { useAccount, useMay } from "@/api/account";
 import { Page } from "@/components/layout/Page";
@@ -8,6 +8,7 @@ import styles from "./HomePage.module.css";
 import { ModelNotice } from "./ModelNotice";
 import { ProcessingList } from "./ProcessingList";
 import { RecentConversations } from "./RecentConversations";
+import { UnreadNotifications } from "./UnreadNotifications";
 
 export function HomePage() {
   const { t } = useTranslation("home");
@@ -20,6 +21,7 @@ export function HomePage() {
       <div className={styles.columns}>
         <div className={styles.column}>
           <AttentionList />
+          <UnreadNotifications />
           {may("session:view") && <RecentConversations />}
         </div>
         {may("kb:view") && <ProcessingList />}

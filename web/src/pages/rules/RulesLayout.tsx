@@ -1,5 +1,4 @@
 /** The frame of what belongs to all rules: the list, notifications and event sources. */
-import { useQuery } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useTranslation } from "react-i18next";
@@ -9,12 +8,12 @@ import { Badge } from "@/components/feedback/Badge";
 import { Page } from "@/components/layout/Page";
 import { TabLink, TabList } from "@/components/layout/Tabs";
 import { formatNumber } from "@/i18n/format";
-import { unreadQuery } from "./notifications/notificationQueries";
+import { useUnreadCount } from "./notifications/notificationQueries";
 
 export function RulesLayout() {
   const { t } = useTranslation(["rules", "common"]);
   const may = useMay();
-  const { data: unread } = useQuery({ ...unreadQuery, enabled: may("rule:view") });
+  const unread = useUnreadCount();
   return (
     <Page
       title={t("common:nav.rules")}
@@ -32,12 +31,12 @@ export function RulesLayout() {
           {t("tab.rules")}
         </TabLink>
         <TabLink to="/rules/notifications" activeOptions={{ includeSearch: false }}>
-          {t("tab.notifications")}
-          {unread ? (
+          {t("tab.notifications")}{" "}
+          {unread > 0 && (
             <Badge tone="accent" title={t("notification.unread", { count: unread })}>
               {formatNumber(unread)}
             </Badge>
-          ) : null}
+          )}
         </TabLink>
         <TabLink to="/rules/sources">{t("tab.sources")}</TabLink>
       </TabList>
