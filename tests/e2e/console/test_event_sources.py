@@ -1,4 +1,4 @@
-"""Event sources in the console: made, told how to be signed for, given another secret, deleted."""
+"""Event sources in the console: made, used, given another secret, deleted."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core.errors.auth import EventRefused
+from core.errors.requests import InvalidRequest
 from tests.e2e.console.conftest import Look, OpenConsole
 from tests.fixtures.http.client import Api, check_error, check_success
 from tests.fixtures.product.owned_objects import forbid, make_developer
@@ -50,6 +51,8 @@ def test_secret_is_shown_once_replaced_and_the_source_deleted(
     # What came from it is shown by itself.
     row = page.get_by_role("main").get_by_role("listitem").filter(has_text=name)
     expect(row).to_contain_text("player_join (1)", timeout=30_000)
+    check_error(send_event(embedded.http, source, {"type": "", "data": {}}), InvalidRequest)
+    expect(row).to_contain_text(f"1 {words('source.drop.unusable')}", timeout=30_000)
     console.picture("sources")
     assert console.serious_faults() == []
 

@@ -52,8 +52,10 @@ export function LogEntry({ ruleId, entry }: { ruleId: string; entry: RuleLogEntr
           to="/rules/$ruleId"
           params={{ ruleId }}
           search={{ log: entry.id }}
+          aria-label={t("log.again")}
+          title={t("log.again")}
         >
-          {t("log.again")}
+          {t("log.try")}
         </LinkButton>
       }
     >

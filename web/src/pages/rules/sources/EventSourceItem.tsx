@@ -27,6 +27,7 @@ interface Props {
 
 export function EventSourceItem({ source, types, mayWrite }: Props) {
   const { t } = useTranslation("rules");
+  const { drops } = source;
   const times = types.flatMap(({ last_seen_at }) => last_seen_at ?? []);
   const last = times.toSorted((one, other) => Date.parse(one) - Date.parse(other)).at(-1);
   return (
@@ -36,6 +37,10 @@ export function EventSourceItem({ source, types, mayWrite }: Props) {
         [t("source.made"), formatRelative(source.created_at)],
         [t("source.last"), last ? formatRelative(last) : t("source.never")],
         [t("source.events"), types.length > 0 && <TypeNames types={types} />],
+        [
+          t("source.dropped"),
+          drops.map(({ reason, count }) => `${formatNumber(count)} ${t(`source.drop.${reason}`)}`).join(", "),
+        ],
       ]}
       actions={mayWrite && <SourceMenu source={source} />}
     >
