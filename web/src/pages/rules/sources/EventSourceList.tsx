@@ -23,7 +23,7 @@ export function EventSourceList() {
   const { t } = useTranslation("rules");
   const mayWrite = useMay()("rule:write");
   const [creates, setCreates] = useState(false);
-  const { data, error, refetch } = useQuery(eventSourcesQuery);
+  const { data, error, refetch } = useQuery({ ...eventSourcesQuery, refetchInterval: PAUSE_MS });
   const { data: known } = useQuery({ ...eventTypesQuery(), refetchInterval: PAUSE_MS });
   const add = mayWrite && (
     <Button icon={Plus} onClick={() => setCreates(true)}>
