@@ -94,7 +94,7 @@ def test_changed_source_makes_the_build_stale(monkeypatch: pytest.MonkeyPatch):
 def test_server_opens_every_page_that_the_console_has():
     sources = [path.read_text() for path in (ROOT / "web" / "src").rglob("routes.ts")]
     # Paths of tabs come after that of their frame.
-    route = re.compile(r"=> (?!knowledgeBaseRoute|adminRoute|skillRoute)\w+,\s+path: \"(/[a-z-]+)")
+    route = re.compile(r"=> (?!knowledgeBaseRoute|adminRoute|skillRoute|rulesRoute|ruleRoute)\w+,\s+path: \"(/[a-z-]+)")
     first = {match for text in sources for match in route.findall(text)}
     assert first == set(CONSOLE_PAGES)
 

@@ -12,6 +12,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import RuleLogNotFound
 from core.errors.requests import InvalidCursor, InvalidRequest
 from core.sse import ServerSentEvent
+from rules.execution.executor import LEASE_SECONDS
 from rules.models import RuleFiring
 from tests.fixtures.http.client import Api, conforms
 from tests.fixtures.http.event_streams import frames_of, streaming
@@ -29,8 +30,8 @@ DOCUMENTED = {
     "executed_at": "2026-02-03T09:50:00Z",
 }
 RESULTS = [{"type": "notify", "target": "", "status": "success", "result": {"notification_id": "n"}, "duration": 3}]
-# Another process executes it, for longer than a test takes.
-HELD = {"status": "running", "driver": "elsewhere", "lease_until": datetime.now(UTC) + timedelta(hours=1)}
+# Longer than a test takes; a lease further ahead is taken for one of a clock that was set back.
+HELD_FOR = timedelta(seconds=1.9 * LEASE_SECONDS)
 
 
 @pytest.fixture
@@ -150,7 +151,8 @@ def test_entries_are_streamed_as_they_are_written_and_once_they_have_ended(
     with streaming(user, "GET", path) as response:
         frames = frames_of(response)
         # The log is followed from the entries that there are when the answer begins.
-        open_id = add_firing(server, rule, 5, **HELD)
+        held_until = datetime.now(UTC) + HELD_FOR
+        open_id = add_firing(server, rule, 5, status="running", driver="elsewhere", lease_until=held_until)
         place, entry = logged(frames)
         assert (entry["id"], entry["status"]) == (open_id, "running")
         last_id = add_firing(server, rule, 7, status="cooldown")
