@@ -13,6 +13,8 @@ export type EventType = Schemas["EventTypeAnswer"];
 
 const route = getRouteApi("/shell/rules/$ruleId");
 export const RULES_PER_PAGE = 20;
+/** The source of what happens in Agentex itself. */
+export const PLATFORM = "platform";
 
 export function useRuleId(): string {
   return route.useParams().ruleId;

@@ -5,7 +5,7 @@ import { SelectField, TextField } from "@/components/forms/Field";
 import formStyles from "@/components/forms/Form.module.css";
 import { Disclosure } from "@/components/overlays/Disclosure";
 import { formatNumber, formatRelative } from "@/i18n/format";
-import type { EventType } from "../ruleQueries";
+import { type EventType, PLATFORM } from "../ruleQueries";
 import { useSources } from "../useSources";
 import type { Definition } from "./definition";
 import { ScheduleFields } from "./ScheduleFields";
@@ -13,7 +13,6 @@ import { NEW_SCHEDULE } from "./schedules";
 
 type Trigger = Definition["trigger_config"];
 
-export const PLATFORM = "platform";
 const SCHEDULE = "schedule";
 const ANY = "any";
 
@@ -96,7 +95,8 @@ function EventTypeField({ trigger, kind, types, onChange }: Props & { kind: stri
     <>
       <TextField
         label={t("when.event_type")}
-        hint={t(offered.length ? "when.event_type_hint" : "when.no_types")}
+        // Those of Agentex are always there: without any, nothing is known yet.
+        hint={t(offered.length || types.length === 0 ? "when.event_type_hint" : "when.no_types")}
         list={list}
         value={trigger.event_type}
         maxLength={200}

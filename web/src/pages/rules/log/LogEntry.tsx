@@ -9,7 +9,7 @@ import formStyles from "@/components/forms/Form.module.css";
 import { Facts, Item } from "@/components/layout/ItemList";
 import { Disclosure } from "@/components/overlays/Disclosure";
 import { formatDateTime, formatNumber } from "@/i18n/format";
-import type { RuleLogEntry } from "../ruleQueries";
+import { PLATFORM, type RuleLogEntry } from "../ruleQueries";
 import type { LogStatus } from "../searchParams";
 import { inLanguage } from "../trace/inLanguage";
 import styles from "../trace/trace.module.css";
@@ -76,7 +76,7 @@ function EntryDetails({ entry }: { entry: RuleLogEntry }) {
       <Facts
         facts={[
           [t("log.problem"), inLanguage(entry.problem, entry.problem_zh)],
-          [t("log.source"), nameOf(source) ?? source],
+          [t("log.source"), nameOf(source) ?? (source === PLATFORM ? t("when.platform") : source)],
           [t("log.key"), key],
           [t("log.event_id"), event_id],
         ]}

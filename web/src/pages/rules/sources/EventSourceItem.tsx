@@ -29,7 +29,7 @@ export function EventSourceItem({ source, types, mayWrite }: Props) {
   const { t } = useTranslation("rules");
   const { drops } = source;
   const times = types.flatMap(({ last_seen_at }) => last_seen_at ?? []);
-  const last = times.toSorted((one, other) => Date.parse(one) - Date.parse(other)).at(-1);
+  const last = times.toSorted((first, second) => Date.parse(first) - Date.parse(second)).at(-1);
   return (
     <Item
       title={source.name}
