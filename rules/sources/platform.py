@@ -13,6 +13,7 @@ from agents.mcp.models import McpConnection, McpStatus
 from agents.models import AgentRun, ChatSession, RunStatus
 from core.db.database import Database
 from core.db.now import visible_until
+from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.runtime_config.live import LiveSettings
 from kb_service.documents import quota
@@ -143,12 +144,13 @@ class PlatformEvents:
         }
         return readers[area]
 
-    async def _quotas(self, session: AsyncSession, owners: Collection[str], since: datetime) -> Sequence[IncomingEvent]:
+    async def _quotas(self, session: AsyncSession, owners: Collection[str], _: datetime) -> Sequence[IncomingEvent]:
         limit = (await self._live.read(session)).user_quota_bytes
         if not limit:
             return []
         events: list[IncomingEvent] = []
-        now = since + _OVERLAP
+        # It is seen now, whenever the tables were read last: a rule that was written since waits for it, too.
+        now = utc_now()
         for owner_id in owners:
             used = (await quota.storage_usage(session, owner_id)).used_bytes
             if used >= _NEAR * limit:

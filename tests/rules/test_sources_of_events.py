@@ -16,7 +16,7 @@ from core.runtime_config.live import LiveSettings
 from core.settings import Settings
 from kb_service.models import Document, KnowledgeBase
 from rules.execution import retention
-from rules.models import AcceptedEvent, Notification, Rule, RuleFiring
+from rules.models import AcceptedEvent, EventCursor, Notification, Rule, RuleFiring
 from rules.sources import schedule
 from rules.sources.platform import PlatformEvents
 from skills.models import Skill
@@ -137,6 +137,19 @@ async def test_rule_does_not_act_on_what_happened_before_it_was_written(database
     assert len(await platform(database)) == 1
     await Engine(database).settle()
     assert [len(await statuses(database, rule)) for rule in (first, later)] == [1, 0]
+
+
+async def test_quota_that_is_near_already_is_said_to_a_rule_that_is_new(database: Database, owner: Principal):
+    async with unit_of_work(database) as work:
+        # The tables were read a moment before the rule was written.
+        work.session.add(EventCursor(name="platform", at=utc_now() - timedelta(seconds=5)))
+    rule = await write_rule(database, owner, trigger_config={"event_type": "quota.near"})
+    await write_document(database, owner)
+    live = LiveSettings(database, Settings(_env_file=None, user_quota_bytes=1))
+    for _ in range(2):
+        await PlatformEvents(database, live).read()
+    await Engine(database).settle()
+    assert len(await statuses(database, rule)) == 1
 
 
 async def test_run_that_a_rule_started_does_not_start_it_again(database: Database, owner: Principal):
