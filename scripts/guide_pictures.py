@@ -190,9 +190,9 @@ def _rule(photographer: Photographer) -> None:
     page.get_by_label(words("rules:then.notify_title")).fill("{{run.title}}")
     page.get_by_label(words("rules:then.notify_text")).fill(photographer.text("rule_text"))
     event = {"run": {"title": photographer.text("question"), "agent_type": "agentic_rag"}}
-    page.get_by_label(words("rules:trial.data")).fill(json.dumps(event, ensure_ascii=False, indent=2))
-    photographer.button("rules:trial.run").click()
-    page.get_by_text(words("rules:trial.acts"), exact=True).wait_for()
+    page.get_by_label(words("rules:dry_run.data")).fill(json.dumps(event, ensure_ascii=False, indent=2))
+    photographer.button("rules:dry_run.run").click()
+    page.get_by_text(words("rules:dry_run.acts"), exact=True).wait_for()
     page.evaluate("scrollTo(0, 0)")
     photographer.save("rule")
     photographer.button("rules:form.create").click()

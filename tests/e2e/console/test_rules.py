@@ -51,9 +51,9 @@ def write_rule(page: Page, words: Any, source: dict[str, Any]) -> None:
 
 def try_with(page: Page, words: Any, data: Any) -> Locator:
     """Try the rule with an event's data, and give what the page says of it."""
-    page.get_by_label(words("trial.data")).fill(json.dumps(data))
+    page.get_by_label(words("dry_run.data")).fill(json.dumps(data))
     with page.expect_response(lambda answer: answer.url.endswith("/rules/test")):
-        page.get_by_role("button", name=words("trial.run"), exact=True).click()
+        page.get_by_role("button", name=words("dry_run.run"), exact=True).click()
     return page.get_by_role("status").filter(has=page.get_by_role("list", name=words("trace.actions")))
 
 
@@ -68,10 +68,10 @@ def test_rule_is_written_tried_and_acts_while_somebody_watches(
     write_rule(page, words, source)
 
     outcome = try_with(page, words, {"player": {"name": "Steve", "health_percent": 50}})
-    expect(outcome).to_contain_text(words("trial.not_met"))
+    expect(outcome).to_contain_text(words("dry_run.not_met"))
     expect(outcome.get_by_role("row").filter(has_text="player.health_percent")).to_contain_text("50")
     outcome = try_with(page, words, HURT["data"])
-    expect(outcome).to_contain_text(words("trial.acts"))
+    expect(outcome).to_contain_text(words("dry_run.acts"))
     expect(outcome).to_contain_text("Steve is hurt")
     console.picture("tried")
 
@@ -92,8 +92,8 @@ def test_rule_is_written_tried_and_acts_while_somebody_watches(
     console.picture("log")
     entry.get_by_role("link", name=words("log.again")).click()
     with page.expect_response(lambda answer: answer.url.endswith("/rules/test")):
-        page.get_by_role("button", name=words("trial.run"), exact=True).click()
-    expect(page.get_by_text(words("trial.acts"))).to_be_visible()
+        page.get_by_role("button", name=words("dry_run.run"), exact=True).click()
+    expect(page.get_by_text(words("dry_run.acts"))).to_be_visible()
     assert console.serious_faults() == []
 
 

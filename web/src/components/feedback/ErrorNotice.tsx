@@ -2,7 +2,7 @@
 import { useTranslation } from "react-i18next";
 import { ApiError } from "@/api/errors";
 import { Button } from "@/components/Button";
-import { currentLanguage } from "@/i18n";
+import { inLanguage } from "@/i18n/inLanguage";
 import styles from "./Notice.module.css";
 
 /** A field of the request is wrong; the details name it. */
@@ -25,10 +25,10 @@ export function reasonsOf(error: unknown): string[] {
   const problems = [details.problems, details.diagnostics].find(Array.isArray) as object[] | undefined;
   if (problems)
     return distinct(
-      problems.map((problem) => inLanguage(problem, "message")),
+      problems.map((problem) => textOf(problem, "message")),
       error,
     );
-  const [reason] = distinct([inLanguage(details, "reason"), inLanguage(details, "error")], error);
+  const [reason] = distinct([textOf(details, "reason"), textOf(details, "error")], error);
   if (reason === undefined) return [];
   return [code === INVALID_REQUEST && typeof details.field === "string" ? `${details.field}: ${reason}` : reason];
 }
@@ -37,11 +37,13 @@ function distinct(reasons: (string | null)[], { message }: ApiError): string[] {
   return [...new Set(reasons)].filter((reason) => reason !== null && reason !== message) as string[];
 }
 
-function inLanguage(texts: object, key: string): string | null {
-  const { [key]: english, [`${key}_zh`]: chinese } = texts as Record<string, unknown>;
-  const text = currentLanguage() === "zh" ? (chinese ?? english) : english;
-  return typeof text === "string" && text ? text : null;
+function textOf(details: object, key: string): string | null {
+  const { [key]: english, [`${key}_zh`]: chinese } = details as Record<string, unknown>;
+  const text = inLanguage(wordsOf(english), wordsOf(chinese));
+  return text || null;
 }
+
+const wordsOf = (value: unknown) => (typeof value === "string" ? value : "");
 
 export interface ErrorNoticeProps {
   error: unknown;

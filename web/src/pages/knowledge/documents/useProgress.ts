@@ -1,12 +1,11 @@
 /** The progress of a knowledge base as it happens; the lists of its documents follow it. */
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { readEvents, type ServerEvent } from "@/api/eventStream";
-import { authorizedFetch } from "@/api/session";
+import type { ServerEvent } from "@/api/eventStream";
+import { atMostEvery, followStream } from "@/api/followStream";
 import { type DocumentRow, documentListKey, type IngestionProgress, progressQuery } from "../queries";
 
 const POLL_MS = 3000;
-const AGAIN_MS = 5000;
 const REFRESH_MS = 2500;
 
 type DocumentPage = { items: DocumentRow[] };
@@ -16,15 +15,11 @@ export function useProgress(kbId: string): IngestionProgress | undefined {
   const [isLive, setLive] = useState(false);
   const progress = useQuery({ ...progressQuery(kbId), refetchInterval: isLive ? false : POLL_MS });
   useEffect(() => {
-    const follower = new ProgressFollower(kbId, queries, setLive);
-    // Each server takes six connections of a browser: one that nobody looks at holds none.
-    const look = () => (document.hidden ? follower.stop() : follower.start());
-    look();
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      document.removeEventListener("visibilitychange", look);
-      follower.stop();
-    };
+    const lists = new ProgressLists(kbId, queries);
+    return followStream(`/api/v1/knowledge-bases/${encodeURIComponent(kbId)}/progress/stream`, {
+      onEvent: (event) => lists.take(event),
+      onLive: setLive,
+    });
   }, [kbId, queries]);
   const changed = progress.data?.changed_at;
   // biome-ignore lint/correctness/useExhaustiveDependencies: where nothing is streamed, a change shows in this time
@@ -34,53 +29,25 @@ export function useProgress(kbId: string): IngestionProgress | undefined {
   return progress.data;
 }
 
-class ProgressFollower {
-  private aborter: AbortController | null = null;
-  private refresh: ReturnType<typeof setTimeout> | undefined;
+/** The queries of a knowledge base's documents, which its stream keeps up to date. */
+class ProgressLists {
+  /** Lists whose members may have changed are read anew, but not with each of a thousand events. */
+  private readonly refreshLists: () => void;
 
   constructor(
     private readonly kbId: string,
     private readonly queries: QueryClient,
-    private readonly onLive: (isLive: boolean) => void,
-  ) {}
-
-  start(): void {
-    if (this.aborter) return;
-    this.aborter = new AbortController();
-    void this.follow(this.aborter.signal);
-  }
-
-  stop(): void {
-    this.aborter?.abort();
-    this.aborter = null;
-    clearTimeout(this.refresh);
-    this.refresh = undefined;
-  }
-
-  private async follow(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      let isOver = false;
-      try {
-        const place = `/api/v1/knowledge-bases/${encodeURIComponent(this.kbId)}/progress/stream`;
-        const answer = await authorizedFetch(place, { headers: { Accept: "text/event-stream" }, signal });
-        isOver = answer.status === 403 || answer.status === 404;
-        if (answer.ok && answer.body)
-          for await (const event of readEvents(answer.body)) isOver = this.take(event) || isOver;
-      } catch {
-        // The server is away or the page is left.
-      }
-      if (signal.aborted) return;
-      this.onLive(false);
-      if (isOver) return;
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-    }
+  ) {
+    this.refreshLists = atMostEvery(
+      REFRESH_MS,
+      () => void queries.invalidateQueries({ queryKey: documentListKey(kbId) }),
+    );
   }
 
   /** Whether the stream says that nothing more will come. */
-  private take({ name, data }: ServerEvent): boolean {
+  take({ name, data }: ServerEvent): boolean {
     if (name === "snapshot") {
       const snapshot = JSON.parse(data) as { progress: IngestionProgress };
-      this.onLive(true);
       this.setProgress(snapshot.progress);
       this.refreshLists();
     } else if (name === "progress") this.setProgress(JSON.parse(data) as IngestionProgress);
@@ -108,13 +75,5 @@ class ProgressFollower {
       return { ...page, items: page.items.with(place, document) };
     });
     if (!isShown) this.refreshLists();
-  }
-
-  /** Lists whose members may have changed are read anew, but not with each of a thousand events. */
-  private refreshLists(): void {
-    this.refresh ??= setTimeout(() => {
-      this.refresh = undefined;
-      void this.queries.invalidateQueries({ queryKey: documentListKey(this.kbId) });
-    }, REFRESH_MS);
   }
 }

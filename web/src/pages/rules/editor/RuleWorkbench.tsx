@@ -7,10 +7,10 @@ import { TextAreaField } from "@/components/forms/Field";
 import formStyles from "@/components/forms/Form.module.css";
 import type { EditorSearch } from "../searchParams";
 import type { Definition } from "./definition";
+import { DryRunPanel } from "./dryRun/DryRunPanel";
 import { RuleForm } from "./RuleForm";
 import styles from "./RuleWorkbench.module.css";
 import { type ParsedRule, parseRule, ruleText } from "./structure";
-import { TrialPanel } from "./trial/TrialPanel";
 
 interface Props {
   /** The rule as JSON: the truth that the form shows. */
@@ -63,7 +63,7 @@ export function RuleWorkbench({ text, onChange, search, onSearch, ruleId, isRead
         </fieldset>
         {children(definition)}
       </form>
-      <TrialPanel definition={definition} ruleId={ruleId} logId={search.log} />
+      <DryRunPanel definition={definition} ruleId={ruleId} logId={search.log} />
     </div>
   );
 }

@@ -9,7 +9,7 @@ import { Notice } from "@/components/feedback/Notice";
 import { TextField } from "@/components/forms/Field";
 import styles from "@/components/forms/Form.module.css";
 import { FormDialog } from "@/components/forms/FormDialog";
-import { currentLanguage } from "@/i18n";
+import { inLanguage } from "@/i18n/inLanguage";
 
 type RuleFile = Schemas["RuleFileBody"];
 type Missing = Schemas["MissingReferenceAnswer"];
@@ -84,14 +84,13 @@ export function RuleImportDialog({ onClose }: { onClose: () => void }) {
 
 function MissingList({ missing }: { missing: readonly Missing[] }) {
   const { t } = useTranslation("rules");
-  const isChinese = currentLanguage() === "zh";
   return (
     <Notice tone="warning">
       <p>{t("import.missing")}</p>
       <ul className={styles.group}>
         {missing.map(({ field, value, error, error_zh }) => (
           <li key={`${field} ${value}`}>
-            <code>{field}</code>: {(isChinese && error_zh) || error}
+            <code>{field}</code>: {inLanguage(error, error_zh)}
           </li>
         ))}
       </ul>

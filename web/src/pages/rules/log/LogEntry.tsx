@@ -9,9 +9,9 @@ import formStyles from "@/components/forms/Form.module.css";
 import { Facts, Item } from "@/components/layout/ItemList";
 import { Disclosure } from "@/components/overlays/Disclosure";
 import { formatDateTime, formatNumber } from "@/i18n/format";
+import { inLanguage } from "@/i18n/inLanguage";
 import { PLATFORM, type RuleLogEntry } from "../ruleQueries";
 import type { LogStatus } from "../searchParams";
-import { inLanguage } from "../trace/inLanguage";
 import styles from "../trace/trace.module.css";
 import { VerdictTable } from "../trace/VerdictTable";
 import { useSources } from "../useSources";
@@ -84,7 +84,7 @@ function EntryDetails({ entry }: { entry: RuleLogEntry }) {
       {conditions.length > 0 ? (
         <VerdictTable verdicts={conditions} />
       ) : (
-        <p className={formStyles.hint}>{t("trial.no_conditions")}</p>
+        <p className={formStyles.hint}>{t("dry_run.no_conditions")}</p>
       )}
       <ActionResults results={entry.actions_result as unknown as readonly ActionResult[]} />
       <div>

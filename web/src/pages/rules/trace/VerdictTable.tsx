@@ -3,7 +3,7 @@ import { Check, X } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
 import { Table } from "@/components/layout/Page";
-import { inLanguage } from "./inLanguage";
+import { inLanguage } from "@/i18n/inLanguage";
 import styles from "./trace.module.css";
 
 type Verdict = Schemas["ConditionVerdict"] | Schemas["GroupVerdict"];
