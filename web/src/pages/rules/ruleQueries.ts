@@ -15,6 +15,8 @@ const route = getRouteApi("/shell/rules/$ruleId");
 export const RULES_PER_PAGE = 20;
 /** The source of what happens in Agentex itself. */
 export const PLATFORM = "platform";
+/** The type of the events of schedules. */
+export const SCHEDULE = "schedule";
 
 export function useRuleId(): string {
   return route.useParams().ruleId;

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { TextField } from "@/components/forms/Field";
 import formStyles from "@/components/forms/Form.module.css";
 import { Card, Section } from "@/components/layout/Page";
-import { type EventType, eventTypesQuery } from "../ruleQueries";
+import { type EventType, eventTypesQuery, SCHEDULE } from "../ruleQueries";
 import { ActionList } from "./actions/ActionList";
 import { ConditionList } from "./conditions/ConditionList";
 import type { Definition } from "./definition";
@@ -125,6 +125,6 @@ function CooldownFields({ definition, template, onChange }: FieldsProps & { temp
 /** The paths that events of a rule have, as far as that is known. */
 function dataPaths({ event_type: name, source_id }: Definition["trigger_config"], types: readonly EventType[]) {
   const type = types.find((each) => each.type === name && (!source_id || each.source_id === source_id));
-  if (!type) return name === "schedule" ? ["due_at", "is_late"] : [];
+  if (!type) return name === SCHEDULE ? ["due_at", "is_late"] : [];
   return [...new Set([...pathsOf(type.schema), ...pathsOf(type.example)])];
 }

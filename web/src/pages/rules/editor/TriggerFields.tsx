@@ -5,7 +5,7 @@ import { SelectField, TextField } from "@/components/forms/Field";
 import formStyles from "@/components/forms/Form.module.css";
 import { Disclosure } from "@/components/overlays/Disclosure";
 import { formatNumber, formatRelative } from "@/i18n/format";
-import { type EventType, PLATFORM } from "../ruleQueries";
+import { type EventType, PLATFORM, SCHEDULE } from "../ruleQueries";
 import { useSources } from "../useSources";
 import type { Definition } from "./definition";
 import { ScheduleFields } from "./ScheduleFields";
@@ -13,7 +13,6 @@ import { NEW_SCHEDULE } from "./schedules";
 
 type Trigger = Definition["trigger_config"];
 
-const SCHEDULE = "schedule";
 const ANY = "any";
 
 interface Props {

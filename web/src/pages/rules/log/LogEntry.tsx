@@ -10,7 +10,7 @@ import { Facts, Item } from "@/components/layout/ItemList";
 import { Disclosure } from "@/components/overlays/Disclosure";
 import { formatDateTime, formatNumber } from "@/i18n/format";
 import { inLanguage } from "@/i18n/inLanguage";
-import { PLATFORM, type RuleLogEntry } from "../ruleQueries";
+import { PLATFORM, type RuleLogEntry, SCHEDULE } from "../ruleQueries";
 import type { LogStatus } from "../searchParams";
 import styles from "../trace/trace.module.css";
 import { VerdictTable } from "../trace/VerdictTable";
@@ -68,15 +68,15 @@ export function LogEntry({ ruleId, entry }: { ruleId: string; entry: RuleLogEntr
 
 function EntryDetails({ entry }: { entry: RuleLogEntry }) {
   const { t } = useTranslation("rules");
-  const { nameOf } = useSources();
-  const { event_source_id: source, cooldown_key: key, event_id, conditions, event_data } = entry;
+  const sourceName = useSourceName();
+  const { cooldown_key: key, event_id, conditions, event_data } = entry;
   return (
     <div className={formStyles.form}>
       {entry.status === "unknown" && <Notice tone="danger">{t("log.unknown_text")}</Notice>}
       <Facts
         facts={[
           [t("log.problem"), inLanguage(entry.problem, entry.problem_zh)],
-          [t("log.source"), nameOf(source) ?? (source === PLATFORM ? t("when.platform") : source)],
+          [t("log.source"), sourceName(entry)],
           [t("log.key"), key],
           [t("log.event_id"), event_id],
         ]}
@@ -93,6 +93,17 @@ function EntryDetails({ entry }: { entry: RuleLogEntry }) {
       </div>
     </div>
   );
+}
+
+/** Where the event of an entry came from, in words. */
+function useSourceName(): (entry: RuleLogEntry) => string {
+  const { t } = useTranslation("rules");
+  const { nameOf } = useSources();
+  return ({ event_type: type, event_source_id: source }) => {
+    if (source === PLATFORM) return t("when.platform");
+    // Its source is the rule itself.
+    return type === SCHEDULE ? t("when.schedule") : (nameOf(source) ?? source);
+  };
 }
 
 /** What the log keeps of an action. */
