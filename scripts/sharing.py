@@ -1,9 +1,9 @@
 """A pytest plugin: processes share the test files, from the front, the back and the middle of the list.
 
 They claim whole files until none is left, so that all end at about the same time and each file's
-fixtures are made once. Tests that start servers are at the ends, so that each server is started by
-one process: HTTP in front, faults at the back. They mostly wait, which leaves time for a third
-process on the compute-bound middle.
+fixtures are made once. Tests that start servers are at the ends, HTTP in front and faults at the
+back, and mostly wait, which leaves time for a third process on the compute-bound middle. It goes on
+to the ends when the middle is done, with the files that the others would reach last.
 """
 
 import contextlib
@@ -73,9 +73,13 @@ def _files(items: list[pytest.Item], start: str | None) -> list[list[pytest.Item
         files.setdefault(item.path, []).append(item)
     # A backward process has collected them in that order.
     paths = sorted(files, key=_rank, reverse=start == "back")
-    # Tests at the ends are left to the processes that have their servers.
-    left = {_FRONT, _BACK} if start == "middle" else set[int]()
-    return [files[path] for path in paths if _rank(path) not in left]
+    if start == "middle":
+        # Tests at the ends are left to the processes that have their servers, as long as there are others.
+        middle = [path for path in paths if _rank(path) not in (_FRONT, _BACK)]
+        front = [path for path in paths if _rank(path) == _FRONT]
+        back = [path for path in paths if _rank(path) == _BACK]
+        paths = [*middle, *reversed(front), *back]
+    return [files[path] for path in paths]
 
 
 def _rank(path: Path) -> int:

@@ -164,23 +164,25 @@ def test_files_are_shared_until_both_meet_and_each_is_run_once(tmp_path: Path):
     assert "back: 6 passed" in out.splitlines()[-1]
 
 
-def test_third_process_takes_what_stands_between_and_leaves_the_ends(tmp_path: Path):
+def test_third_process_begins_in_the_middle_and_ends_with_what_the_others_reach_last(tmp_path: Path):
     folder, meeting = tmp_path / "tests", tmp_path / "meeting"
     meeting.mkdir()
-    for part in ("core", "e2e", "faults", "skills"):
-        (folder / part).mkdir(parents=True)
-        (folder / part / f"test_{part}.py").write_text(GOOD)
+    for name in ("core/test_core", "e2e/test_a", "e2e/test_b", "faults/test_c", "faults/test_d", "skills/test_skills"):
+        path = folder / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(GOOD)
     alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider", "-v")
-    pytest_alone = [sys.executable, "-m", "pytest", *alone, "-p", "no:randomly", str(folder)]
-
-    def runs(start: str) -> str:
-        command = [*pytest_alone, *sharing(str(meeting), start)]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-    ran = {start: runs(start) for start in ("middle", "front", "back")}
-    passed = {
-        start: [part for part in ("core", "e2e", "faults", "skills") if f"test_{part}.py::" in out]
-        for start, out in ran.items()
-    }
-    # One after the other here: the first to come after it finds only the ends.
-    assert passed == {"middle": ["core", "skills"], "front": ["e2e", "faults"], "back": []}
+    command = [sys.executable, "-m", "pytest", *alone, "-p", "no:randomly", *sharing(str(meeting), "middle")]
+    out = subprocess.run([*command, str(folder)], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    ran = dict.fromkeys(
+        line.partition("::")[0].rpartition("/tests/")[2] for line in out.splitlines() if ".py::" in line
+    )
+    names = [path.removesuffix(".py") for path in ran]
+    assert names == [
+        "core/test_core",
+        "skills/test_skills",
+        "e2e/test_b",
+        "e2e/test_a",
+        "faults/test_c",
+        "faults/test_d",
+    ]
