@@ -30,6 +30,7 @@ _MODULES = (
     "rules.rules",
     "rules.logs",
     "rules.versions",
+    "rules.shares",
     "rules.notifications",
     "agents.mcp_authorizations",
     "agents.mcp_texts",

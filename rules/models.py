@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import ClassVar
 
 from pydantic import JsonValue
 from sqlalchemy import JSON, BigInteger, Index, Integer, Text
@@ -57,6 +58,8 @@ class Rule(Table, table=True):
     keep. ``due_at`` is the next time of a schedule.
     """
 
+    SHARE_KIND: ClassVar[str] = "rule"
+
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     owner_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH)
     name: str = Field(max_length=LONGEST_NAME)
@@ -77,6 +80,11 @@ class Rule(Table, table=True):
         Index("uq_rule_owner_name", "owner_id", "name", unique=True),
         Index("ix_rule_trigger", "owner_id", "event_type"),
     )
+
+    @property
+    def is_public(self) -> bool:
+        """Rules are shared by name only."""
+        return False
 
 
 class RuleVersion(Table, table=True):

@@ -1,4 +1,4 @@
-"""Rules in the database, with their versions; every query names the owner."""
+"""Rules in the database, with their versions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,26 +6,28 @@ from datetime import datetime
 
 import orjson
 from pydantic import JsonValue
-from sqlalchemy import ColumnElement, func, or_
+from sqlalchemy import ColumnElement, func
 from sqlalchemy import delete as delete_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.authentication import principal_for_user
 from core.auth.locks import lock_owner
-from core.auth.principal import Principal
+from core.auth.principal import Action, Principal
+from core.auth.sharing import delete_shares
 from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
-from core.errors.auth import RuleNotFound, RuleVersionNotFound
+from core.errors.auth import RuleVersionNotFound
 from core.errors.conflicts import Conflict, RuleNameTaken, RulesFull
 from core.errors.requests import RequestTooLarge
+from rules import access
 from rules.language.definition import RuleDefinition
 from rules.models import OPEN_STATUSES, Rule, RuleFiring, RuleVersion
 from rules.references import require_references
 from rules.validation import read_definition
 
-SORT_FIELDS = ("created_at", "updated_at", "name", "last_triggered_at", "trigger_count")
 MOST_RULES = 100
 """Of one person."""
 MOST_RULES_IN_ALL = 5000
@@ -33,24 +35,6 @@ MOST_BYTES = 65_536
 """Of one definition as JSON."""
 MOST_VERSIONS = 50
 """Of one rule; the oldest ones make room."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFilter:
-    """Rules that a list shows; None for no limit."""
-
-    enabled: bool | None = None
-    event_type: str | None = None
-    source_id: str | None = None
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleListing:
-    """One page of rules, and how many there are in all."""
-
-    items: Sequence[Rule]
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +89,7 @@ async def update(
     Args:
         version: the version that was read; the change is refused if the rule has another one.
     """
-    await lock_owner(work.session, principal.user_id)
-    row = await get(work.session, principal.user_id, rule_id)
+    row = await _get_to_change(work.session, principal, rule_id)
     if version is not None and row.version != version:
         raise Conflict(field="version", version=row.version)
     definition = read_definition({**row.definition, "enabled": row.enabled, **change})
@@ -117,8 +100,7 @@ async def update(
 
 async def restore(work: UnitOfWork, principal: Principal, rule_id: str, version: int) -> Rule:
     """Give a rule the definition of an earlier version, as a new one; it stays switched on or off."""
-    await lock_owner(work.session, principal.user_id)
-    row = await get(work.session, principal.user_id, rule_id)
+    row = await _get_to_change(work.session, principal, rule_id)
     earlier = await get_version(work.session, row.id, version)
     definition = read_definition({**earlier.definition, "enabled": row.enabled})
     await _require_free_name(work.session, principal.user_id, definition.name, besides=row.id)
@@ -127,14 +109,21 @@ async def restore(work: UnitOfWork, principal: Principal, rule_id: str, version:
 
 
 async def set_enabled(work: UnitOfWork, principal: Principal, rule_id: str, *, enabled: bool) -> Rule:
-    """Switch a rule on or off; a schedule goes on from now."""
-    await lock_owner(work.session, principal.user_id)
-    row = await get(work.session, principal.user_id, rule_id)
+    """Switch a rule on or off; a schedule goes on from now.
+
+    Who the rule is shared with may do so too; it needs what its owner has, not what they have.
+    """
+    session = work.session
+    owner_id = (await access.get(session, principal, rule_id, Action.WRITE)).rule.owner_id
+    await lock_owner(session, owner_id)
+    row = (await access.get(session, principal, rule_id, Action.WRITE)).rule
+    await session.refresh(row)
     if row.enabled == enabled:
         return row
     definition = definition_of(row)
     if enabled:
-        await require_references(work.session, principal, definition)
+        owner = principal if owner_id == principal.user_id else await principal_for_user(session, owner_id)
+        await require_references(session, owner, definition)
     row.enabled, row.updated_at = enabled, utc_now()
     row.due_at = _due_at(row, definition)
     work.session.add(row)
@@ -142,41 +131,11 @@ async def set_enabled(work: UnitOfWork, principal: Principal, rule_id: str, *, e
     return row
 
 
-async def get(session: AsyncSession, owner_id: str, rule_id: str) -> Rule:
-    """One of an owner's rules."""
-    query = select(Rule).where(Rule.id == rule_id, Rule.owner_id == owner_id)
-    row = (await session.exec(query)).first()
-    if row is None:
-        raise RuleNotFound
-    return row
-
-
-async def list_page(session: AsyncSession, owner_id: str, filters: RuleFilter, page: PageRequest) -> RuleListing:
-    """One page of an owner's rules."""
-    conditions = [col(Rule.owner_id) == owner_id]
-    if filters.enabled is not None:
-        conditions.append(col(Rule.enabled).is_(filters.enabled))
-    if filters.event_type is not None:
-        conditions.append(col(Rule.event_type) == filters.event_type)
-    if filters.source_id is not None:
-        conditions.append(col(Rule.source_id) == filters.source_id)
-    if filters.text:
-        places = (col(Rule.name), col(Rule.description), col(Rule.event_type))
-        conditions.append(or_(*(place.icontains(filters.text, autoescape=True) for place in places)))
-    columns = {
-        "created_at": col(Rule.created_at),
-        "updated_at": col(Rule.updated_at),
-        "name": col(Rule.name),
-        "last_triggered_at": col(Rule.last_triggered_at),
-        "trigger_count": col(Rule.trigger_count),
-    }
-    query = paginate(select(Rule).where(*conditions), page, columns=columns, tie=col(Rule.id))
-    return RuleListing((await session.exec(query)).all(), await _count(session, *conditions))
-
-
-async def delete(work: UnitOfWork, owner_id: str, rule_id: str) -> None:
-    """Delete a rule with its versions and its log."""
-    await work.session.delete(await get(work.session, owner_id, rule_id))
+async def delete(work: UnitOfWork, principal: Principal, rule_id: str) -> None:
+    """Delete a rule with its versions, its log and its shares."""
+    row = await _get_to_change(work.session, principal, rule_id)
+    await delete_shares(work, Rule.SHARE_KIND, [row.id])
+    await work.session.delete(row)
     audit(work.session, AuditAction.RULE_DELETED, _target(rule_id))
 
 
@@ -199,6 +158,12 @@ async def list_versions(session: AsyncSession, rule_id: str, page: PageRequest) 
     )
     total = select(func.count()).select_from(RuleVersion).where(mine)
     return RuleVersionListing((await session.exec(query)).all(), (await session.exec(total)).one())
+
+
+async def _get_to_change(session: AsyncSession, principal: Principal, rule_id: str) -> Rule:
+    """The caller's own rule, once other changes of their rules have ended."""
+    await lock_owner(session, principal.user_id)
+    return (await access.get(session, principal, rule_id, Action.MANAGE)).rule
 
 
 async def _put(work: UnitOfWork, row: Rule, definition: RuleDefinition) -> Rule:

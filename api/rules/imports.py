@@ -10,12 +10,12 @@ from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Rules, r
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
-from api.rules.schemas import EXAMPLE, RuleDetail, rule_detail
+from api.rules.schemas import EXAMPLE, RuleDetail, own_view, rule_detail
 from core.auth.permissions import Permission
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import RuleNotFound
 from core.errors.conflicts import RuleNameTaken, RulesFull
-from rules import store, transfer
+from rules import access, store, transfer
 from rules.language.definition import LONGEST_NAME
 from rules.transfer import FORMAT, FORMAT_VERSION, MissingReference
 
@@ -73,7 +73,7 @@ async def import_rule(
         return Envelope(data=RuleImported(rule=None, missing=missing))
     async with unit_of_work(context.database, context.queue.push) as work:
         row = await store.create(work, principal, plan.definition, draft=bool(missing))
-    return Envelope(data=RuleImported(rule=rule_detail(row), missing=missing))
+    return Envelope(data=RuleImported(rule=rule_detail(own_view(principal, row)), missing=missing))
 
 
 @router.get(
@@ -87,6 +87,6 @@ async def import_rule(
 )
 async def export_rule(rule_id: Text, principal: CurrentPrincipal, session: Reading) -> Response:
     """A rule as a file; it holds no secret."""
-    row = await store.get(session, principal.user_id, rule_id)
+    row = (await access.get(session, principal, rule_id)).rule
     disposition = {"Content-Disposition": f'attachment; filename="rule-{row.id}.json"'}
     return Response(await transfer.export(session, row), media_type=_MEDIA_TYPE, headers=disposition)

@@ -1,4 +1,4 @@
-"""The logs of the caller's rules: what they decided at events, and what they did."""
+"""The logs of rules: what they decided at events, and what they did."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -17,13 +17,14 @@ from api.streaming.framing import EVENT_STREAM, stream_response
 from api.streaming.response import EventStream
 from api.streaming.work_stream import sse_event
 from core.auth.permissions import Permission
+from core.auth.principal import Principal
 from core.db.pagination import PageRequest
 from core.errors.auth import RuleLogNotFound, RuleNotFound
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidCursor, InvalidPagination
 from core.errors.server import DatabaseUnavailable
 from core.types.datetimes import Moment
-from rules import logs, store
+from rules import access, logs
 from rules.logs import SORT_FIELDS, LogFilter
 from rules.models import OPEN_STATUSES, FiringStatus, RuleFiring
 
@@ -53,7 +54,7 @@ async def list_rule_logs(
     page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
 ) -> Envelope[Items[RuleLogAnswer]]:
     """A rule's log, the newest entry first."""
-    rule = await store.get(session, principal.user_id, rule_id)
+    rule = (await access.get(session, principal, rule_id)).rule
     listing = await logs.list_page(session, rule.id, filters, page)
     return page_of([log_answer(row) for row in listing.items], page, total=listing.total)
 
@@ -75,15 +76,15 @@ async def stream_rule_logs(
 ) -> EventStream:
     """Server-sent events: entries as they are written, and again once their actions have ended.
 
-    Without a cursor, from now on; the event ``start`` says that the stream stands. The event ``end`` has a ``reason``: ``quiet``, ``deleted``, ``access`` or
-    ``shutting_down``.
+    Without a cursor, from now on; the event ``start`` says that the stream stands. The event ``end`` has a ``reason``: ``quiet``, ``deleted``
+    (or no longer shared), ``access`` or ``shutting_down``.
     """
     async with context.database.reading() as session:
-        rule = await store.get(session, principal.user_id, rule_id)
+        rule = (await access.get(session, principal, rule_id)).rule
         after = _read_cursor(cursor) if cursor else await logs.newest_seq(session, rule.id)
         waiting = await logs.list_open(session, rule.id, limit=_MOST_AT_ONCE)
     place = _LogPosition(after, {row.id: row.event_seq for row in waiting if row.event_seq <= after})
-    pieces = _follow(context, (principal.user_id, rule.id), place, until_quiet=until_quiet)
+    pieces = _follow(context, principal, rule.id, place, until_quiet=until_quiet)
     return stream_response(pieces, farewell=_end("access"))
 
 
@@ -92,7 +93,7 @@ async def read_rule_log(
     rule_id: Text, log_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[RuleLogAnswer]:
     """One entry of a rule's log."""
-    rule = await store.get(session, principal.user_id, rule_id)
+    rule = (await access.get(session, principal, rule_id)).rule
     return Envelope(data=log_answer(await logs.get(session, rule.id, log_id)))
 
 
@@ -117,13 +118,13 @@ class _LogPosition:
 
 
 async def _follow(
-    context: AppContext, rule: tuple[str, str], place: _LogPosition, *, until_quiet: bool
+    context: AppContext, principal: Principal, rule_id: str, place: _LogPosition, *, until_quiet: bool
 ) -> AsyncGenerator[bytes]:
     # With its place, so that who is cut off before the first entry goes on from here.
     yield b"retry: 2000\nid: %d\n" % place.settled + sse_event("start", {})
     while not context.streams.feeds.is_closed:
         try:
-            rows = await _read_changes(context, rule, place)
+            rows = await _read_changes(context, principal, rule_id, place)
         except DatabaseUnavailable:
             # Nothing is lost: the next look asks again.
             yield b""
@@ -144,10 +145,12 @@ async def _follow(
     yield _end("shutting_down")
 
 
-async def _read_changes(context: AppContext, rule: tuple[str, str], place: _LogPosition) -> Sequence[RuleFiring]:
-    owner_id, rule_id = rule
+async def _read_changes(
+    context: AppContext, principal: Principal, rule_id: str, place: _LogPosition
+) -> Sequence[RuleFiring]:
     async with context.database.reading() as session:
-        await store.get(session, owner_id, rule_id)
+        # It may be shared with the caller no more.
+        await access.get(session, principal, rule_id)
         ids = list(place.open_entries)
         return await logs.list_changes(session, rule_id, place.after, ids, limit=_MOST_AT_ONCE)
 

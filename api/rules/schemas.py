@@ -7,7 +7,9 @@ from typing import Any
 from pydantic import ConfigDict, Field, JsonValue
 
 from api.http.responses import RequestModel, ResponseModel, Text
+from core.auth.principal import Access, Principal
 from core.json_access import as_list, as_object, as_text
+from rules.access import RuleView
 from rules.language.action_types import AnyAction
 from rules.language.conditions.condition import ConditionNode, Conditions
 from rules.language.definition import LONGEST_DESCRIPTION, LONGEST_NAME, MOST_COOLDOWN_MS, RuleDefinition, Trigger
@@ -70,9 +72,15 @@ class RuleEnabledBody(RequestModel):
 
 
 class RuleItem(ResponseModel):
-    """A rule in a list; ``due_at`` is the next time of a schedule."""
+    """A rule in a list; ``due_at`` is the next time of a schedule.
+
+    ``access`` says how far it is open to the caller: ``read`` to see and try it, ``write`` also to switch it, or ``owner``.
+    """
 
     id: str
+    owner_id: str
+    owner_name: str
+    access: Access
     name: str
     description: str
     trigger_config: Trigger
@@ -164,14 +172,24 @@ def drop_answer(row: EventDrop) -> EventDropAnswer:
     return EventDropAnswer.model_validate(row.model_dump())
 
 
-def rule_item(row: Rule) -> RuleItem:
+def own_view(principal: Principal, row: Rule) -> RuleView:
+    """The caller's own rule as they see it."""
+    return RuleView(row, Access.OWNER, principal.username)
+
+
+def rule_item(view: RuleView) -> RuleItem:
     """A rule as lists show it."""
-    return RuleItem.model_validate({**row.model_dump(), **_trigger(row)})
+    trigger: JsonValue = view.rule.definition.get("trigger_config")
+    return RuleItem.model_validate({**_fields(view), "trigger_config": trigger})
 
 
-def rule_detail(row: Rule) -> RuleDetail:
+def rule_detail(view: RuleView) -> RuleDetail:
     """A rule with all that it says."""
-    return RuleDetail.model_validate({**row.model_dump(), **row.definition})
+    return RuleDetail.model_validate({**_fields(view), **view.rule.definition})
+
+
+def _fields(view: RuleView) -> Mapping[str, object]:
+    return {**view.rule.model_dump(), "access": view.access, "owner_name": view.owner_name}
 
 
 def verdicts_of(trace: Mapping[str, JsonValue]) -> list[JsonValue]:
@@ -196,7 +214,3 @@ def log_answer(row: RuleFiring) -> RuleLogAnswer:
             "cooldown_key": row.key,
         }
     )
-
-
-def _trigger(row: Rule) -> Mapping[str, JsonValue]:
-    return {"trigger_config": row.definition.get("trigger_config")}

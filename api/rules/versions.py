@@ -1,4 +1,4 @@
-"""Earlier versions of the caller's rules."""
+"""Earlier versions of rules."""
 
 from datetime import datetime
 from typing import Annotated
@@ -10,13 +10,20 @@ from api.dependencies import CurrentPrincipal, Reading, Writing, paging, require
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
-from api.rules.schemas import RuleDetail, rule_detail
+from api.rules.schemas import RuleDetail, own_view, rule_detail
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
-from core.errors.auth import EventSourceNotFound, McpConnectionNotFound, RuleNotFound, RuleVersionNotFound
+from core.errors.auth import (
+    EventSourceNotFound,
+    McpConnectionNotFound,
+    OwnerOnly,
+    ReadOnly,
+    RuleNotFound,
+    RuleVersionNotFound,
+)
 from core.errors.conflicts import RuleNameTaken
 from core.errors.requests import InvalidPagination
-from rules import store
+from rules import access, store
 from rules.models import RuleVersion
 from rules.store import MOST_VERSIONS
 
@@ -51,7 +58,7 @@ async def list_rule_versions(
     page: Annotated[PageRequest, Depends(paging("version"))],
 ) -> Envelope[Items[RuleVersionAnswer]]:
     """A rule's versions."""
-    rule = await store.get(session, principal.user_id, rule_id)
+    rule = (await access.get(session, principal, rule_id)).rule
     listing = await store.list_versions(session, rule.id, page)
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)
 
@@ -60,7 +67,13 @@ async def list_rule_versions(
     "/{version}/restore",
     dependencies=[Write],
     responses=error_responses(
-        RuleNotFound, RuleVersionNotFound, EventSourceNotFound, McpConnectionNotFound, RuleNameTaken
+        RuleNotFound,
+        ReadOnly,
+        OwnerOnly,
+        RuleVersionNotFound,
+        EventSourceNotFound,
+        McpConnectionNotFound,
+        RuleNameTaken,
     ),
 )
 async def restore_rule_version(
@@ -68,7 +81,7 @@ async def restore_rule_version(
 ) -> Envelope[RuleDetail]:
     """Give a rule an earlier definition, as a new version; it stays switched on or off."""
     row = await store.restore(work, principal, rule_id, _read_number(version))
-    return Envelope(data=rule_detail(row))
+    return Envelope(data=rule_detail(own_view(principal, row)))
 
 
 def _read_number(version: str) -> int:

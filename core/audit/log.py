@@ -40,6 +40,8 @@ class AuditAction(StrEnum):
     RULE_CREATED = "rule.created"
     RULE_CHANGED = "rule.changed"
     RULE_DELETED = "rule.deleted"
+    RULE_SHARED = "rule.shared"
+    RULE_UNSHARED = "rule.unshared"
     EVENT_SOURCE_CREATED = "event_source.created"
     EVENT_SOURCE_ROTATED = "event_source.rotated"
     EVENT_SOURCE_DELETED = "event_source.deleted"

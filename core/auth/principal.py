@@ -91,7 +91,9 @@ class Shareable(Protocol):
     SHARE_KIND: ClassVar[str]
     id: str
     owner_id: str
-    is_public: bool
+
+    @property
+    def is_public(self) -> bool: ...
 
 
 class Owned(Protocol):

@@ -5,10 +5,11 @@ from datetime import timedelta
 from sqlalchemy import delete, func
 from sqlmodel import col, select
 
+from core.auth.models import Share
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from rules.models import OPEN_STATUSES, AcceptedEvent, EventDrop, Notification, RuleFiring, RuleKey
+from rules.models import OPEN_STATUSES, AcceptedEvent, EventDrop, Notification, Rule, RuleFiring, RuleKey
 
 EVENT_DAYS = 7
 """How long an event's id is known: the same id is no second event as long."""
@@ -36,6 +37,10 @@ async def delete_old(database: Database, *, log_days: int) -> None:
         )
         await session.exec(delete(EventDrop).where(col(EventDrop.last_at) < now - timedelta(days=DROP_DAYS)))
         await session.exec(delete(RuleKey).where(col(RuleKey.updated_at) < now - timedelta(days=_KEY_DAYS)))
+        # Of rules that went with their owners' accounts.
+        await session.exec(
+            delete(Share).where(col(Share.kind) == Rule.SHARE_KIND, col(Share.resource_id).not_in(select(Rule.id)))
+        )
     async with database.reading() as session:
         full = select(RuleFiring.rule_id).group_by(col(RuleFiring.rule_id)).having(func.count() > MOST_FIRINGS)
         rule_ids = (await session.exec(full)).all()

@@ -1,7 +1,7 @@
 """The registry of ``agentex rule``; each command is in the module of its name."""
 
 from cli.command import command_group
-from cli.commands.rules import dry_run, event_types, logs, manage, sources, transfer, versions, write
+from cli.commands.rules import dry_run, event_types, logs, manage, share, sources, transfer, versions, write
 
 app = command_group(
     "Write, test, switch and watch rules: when an event comes, do something.",
@@ -16,6 +16,7 @@ app = command_group(
         "delete": manage.delete,
         "test": dry_run.try_rule,
         "logs": logs.logs,
+        "share": share.share,
         "versions": versions.versions,
         "restore": versions.restore,
         "export": transfer.export,

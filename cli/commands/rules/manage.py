@@ -41,6 +41,8 @@ class RuleRecord(Record):
 
     id: str
     name: str
+    owner_name: str = ""
+    access: str = "owner"
     description: str = ""
     trigger_config: _Trigger
     enabled: bool = True
@@ -70,7 +72,7 @@ async def list_rules(
     event_type: Annotated[str | None, typer.Option("--event", help="Of this event type.")] = None,
     source: Annotated[str | None, typer.Option(help="Of this event source or MCP connection: a name or id.")] = None,
 ) -> ExitCode:
-    """List your rules, the newest first."""
+    """List your rules and those shared with you, the newest first."""
     query: dict[str, str | int] = {}
     if words is not None:
         query["q"] = words
@@ -87,7 +89,7 @@ async def list_rules(
         return ExitCode.OK
     names = {} if output.json_only else await source_names(client)
     columns = (messages.NAME, messages.EVENT, messages.SOURCE, messages.ENABLED, messages.FIRED, messages.LAST,
-               messages.ID)  # fmt: skip
+               messages.OWNER, messages.ID)  # fmt: skip
     output.table(columns, [_row(output, rule, names) for rule in rules])
     return ExitCode.OK
 
@@ -108,6 +110,7 @@ def show_rule(output: Output, row: RuleDetailRecord, names: dict[str, str]) -> N
     facts = [
         (messages.NAME, row.name),
         (messages.ID, row.id),
+        (messages.OWNER, row.owner_name),
         (messages.VERSION, str(row.version)),
         (messages.DESCRIPTION, row.description or "-"),
         (messages.EVENT, _event(trigger)),
@@ -158,14 +161,15 @@ async def delete(output: Output, client: ApiClient, rule: RuleArgument, yes: Yes
 
 
 async def find(client: ApiClient, name: str) -> RuleRecord:
-    """The rule with this id, or with this name in any case."""
+    """The rule with this id, or with this name in any case; one's own goes before those of others."""
     if is_id(name):
         return client.read(RuleRecord, await client.call("GET", f"{PATH}/{name}"))
     rules = await _all(client, {})
     exact = [rule for rule in rules if rule.name == name]
     matches = exact or [rule for rule in rules if rule.name.casefold() == name.strip().casefold()]
-    if len(matches) == 1:
-        return matches[0]
+    own = [rule for rule in matches if rule.access == "owner"]
+    if len(own or matches) == 1:
+        return (own or matches)[0]
     names = ", ".join(rule.name for rule in (matches or rules)[:_LISTED]) or "-"
     hint = messages.RULE_AMBIGUOUS if matches else messages.RULE_UNKNOWN
     raise CommandFailed(RuleNotFound(), hint, wanted=name, names=names)
@@ -195,6 +199,7 @@ def _row(output: Output, rule: RuleRecord, names: dict[str, str]) -> tuple[str, 
         _yes(output, rule.enabled),
         str(rule.trigger_count),
         moment_text(rule.last_triggered_at),
+        rule.owner_name,
         rule.id,
     )
 

@@ -188,6 +188,9 @@ DROP_REASONS = {
     "undecidable": Message("no rule could be asked about them; see the server's log", "无法判断规则，请查看服务器日志"),
 }
 
+OWNER = Message("Owner", "所有者")
+SHARED_WITH_NOBODY = Message("{name} is shared with nobody.", "{name} 没有共享给任何人。")
+
 NO_NOTIFICATIONS = Message("There are no notifications here.", "这里没有通知。")
 LEVEL = Message("Level", "级别")
 LEVELS = {

@@ -222,12 +222,19 @@ def test_skill_is_shared_published_and_reviewed_among_three_people(
     owner = open_console(embedded, author, CHINESE)
     page = owner.page
     owner.open(f"{path}/settings")
-    page.get_by_label(zh("shares.username")).fill("nobody-of-this-name")
-    page.get_by_role("button", name=zh("shares.add")).click()
+    name, save = (
+        page.get_by_label(zh("common:subject.user_name")),
+        page.get_by_role("button", name=zh("common:action.save")),
+    )
+    name.fill("nobody-of-this-name")
+    name.press("Enter")
+    save.last.click()
     expect(page.get_by_text("没有该名称或 id 的用户")).to_be_visible()
-    page.get_by_label(zh("shares.username")).fill(member.name)
-    page.get_by_role("button", name=zh("shares.add")).click()
-    page.get_by_label(zh("shares.access_of", name=member.name)).select_option("write")
+    page.get_by_role("button", name=zh("common:subject.remove", name="nobody-of-this-name")).click()
+    name.fill(member.name)
+    name.press("Enter")
+    page.get_by_label(zh("common:subject.access_of", name=member.name)).select_option("write")
+    save.last.click()
     # Published at once, while the change of the share is still under way.
     public = page.get_by_role("switch", name=zh("settings.public"))
     public.click()

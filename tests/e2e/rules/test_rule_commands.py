@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.errors.auth import EventSourceNotFound, RuleLogNotFound, RuleNotFound, RuleVersionNotFound
+from core.errors.auth import EventSourceNotFound, OwnerOnly, RuleLogNotFound, RuleNotFound, RuleVersionNotFound
 from core.errors.conflicts import Conflict, RuleNameTaken
 from tests.fixtures.http.client import Api, eventually
 from tests.fixtures.product.cli_commands import Command, commands_of
@@ -246,3 +246,24 @@ def test_dropped_events_are_shown_with_their_source(agentex: Command, embedded: 
     chinese = agentex("rule", "types", "--source", "Game", "--lang", "zh").stdout
     assert ("Game：丢弃了 1 个事件" in chinese, "没有可用的类型" in chinese) == (True, True)
     assert report(agentex("rule", "types", "--source", "Game", "--json"))["drops"][0]["reason"] == "unusable"
+
+
+def test_rule_is_shared_in_the_terminal_and_switched_by_somebody_else(
+    agentex: Command, embedded: Server, owner: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    other = developer(embedded)
+    rule = owner.post(PATH, plain(name="Night watch"))
+    assert "shared with nobody" in agentex("rule", "share", "Night watch").stdout
+    assert report(agentex("rule", "share", "Night watch", "--user", other.name, "--json"))["total"] == 1
+    assert report(agentex("rule", "share", "Night watch", "--user", other.name, "--remove", "--json"))["total"] == 0
+    shared = report(agentex("rule", "share", "Night watch", "--user", other.name, "--write", "--json"))
+    assert [(item["user"]["username"], item["access"]) for item in shared["items"]] == [(other.name, "write")]
+    with commands_of("", embedded, other, tmp_path, monkeypatch) as colleague:
+        (listed,) = report(colleague("rule", "list", "--json"))["items"]
+        assert (listed["id"], listed["owner_name"], listed["access"]) == (rule["id"], owner.name, "write")
+        # A rule of one's own goes before one of the same name that is shared.
+        own = other.post(PATH, plain(name="Night watch"))
+        assert report(colleague("rule", "show", "night watch", "--json"))["id"] == own["id"]
+        assert report(colleague("rule", "disable", rule["id"], "--json"))["enabled"] is False
+        refused = report(colleague("rule", "share", rule["id"], "--json"), code=1)
+        assert refused["code"] == OwnerOnly.code

@@ -29,6 +29,8 @@ export const ACTIONS = [
   "rule.created",
   "rule.changed",
   "rule.deleted",
+  "rule.shared",
+  "rule.unshared",
   "event_source.created",
   "event_source.rotated",
   "event_source.deleted",

@@ -26,7 +26,7 @@ export function RuleLayout() {
       actions={
         rule && (
           <>
-            {may("rule:write") && <RuleSwitch rule={rule} />}
+            {may("rule:write") && rule.access !== "read" && <RuleSwitch rule={rule} />}
             <RuleMenu rule={rule} />
           </>
         )
@@ -46,6 +46,11 @@ export function RuleLayout() {
             <TabLink to="/rules/$ruleId/versions" params={params} activeOptions={{ includeSearch: false }}>
               {t("tab.versions")}
             </TabLink>
+            {rule.access === "owner" && (
+              <TabLink to="/rules/$ruleId/sharing" params={params}>
+                {t("tab.shares")}
+              </TabLink>
+            )}
           </TabList>
           <Outlet />
         </>

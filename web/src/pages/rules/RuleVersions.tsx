@@ -47,6 +47,7 @@ export function RuleVersions() {
             before={data.items[index + 1]}
             nextPage={page < data.pages ? page + 1 : null}
             isCurrent={rule?.version === version.version}
+            isOwn={rule?.access === "owner"}
           />
         ))}
       </ItemList>
@@ -62,11 +63,12 @@ interface ItemProps {
   /** The page of older versions, if there is one. */
   nextPage: number | null;
   isCurrent: boolean;
+  isOwn: boolean;
 }
 
-function VersionItem({ version, before, nextPage, isCurrent }: ItemProps) {
+function VersionItem({ version, before, nextPage, isCurrent, isOwn }: ItemProps) {
   const { t } = useTranslation("rules");
-  const mayWrite = useMay()("rule:write");
+  const mayRestore = useMay()("rule:write") && isOwn;
   const [isOpen, setOpen] = useState(false);
   const { version: number, created_at } = version;
   return (
@@ -86,7 +88,7 @@ function VersionItem({ version, before, nextPage, isCurrent }: ItemProps) {
           >
             {t("version.changes")}
           </Button>
-          {mayWrite && !isCurrent && <RestoreButton number={number} />}
+          {mayRestore && !isCurrent && <RestoreButton number={number} />}
         </>
       }
     >

@@ -55,6 +55,11 @@ const ruleTabs = [
     validateSearch: readPageSearch,
     component: lazyRouteComponent(() => import("./RuleVersions"), "RuleVersions"),
   }),
+  createRoute({
+    getParentRoute: () => ruleRoute,
+    path: "/sharing",
+    component: lazyRouteComponent(() => import("./RuleShares"), "RuleShares"),
+  }),
 ] as const;
 
 export const ruleRoutes = [

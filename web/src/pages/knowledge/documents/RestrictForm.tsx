@@ -10,10 +10,10 @@ import { notify } from "@/components/feedback/toasts";
 import { FormError } from "@/components/forms/FormError";
 import { Skeleton } from "@/components/layout/Page";
 import { DialogActions } from "@/components/overlays/Dialog";
+import { type Subject, SubjectList, subjectBody, subjectOf } from "@/components/sharing/SubjectList";
 import styles from "../Form.module.css";
 import { useRefresh } from "../knowledgeActions";
 import type { DocumentRow } from "../queries";
-import { type Subject, SubjectList, subjectBody, subjectOf } from "../settings/SubjectList";
 
 const PLACE = "/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access";
 

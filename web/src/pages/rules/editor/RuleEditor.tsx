@@ -39,7 +39,8 @@ function LoadedRule({ rule }: { rule: Rule }) {
   const { t } = useTranslation("rules");
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const mayWrite = useMay()("rule:write");
+  const isOwn = rule.access === "owner";
+  const mayWrite = useMay()("rule:write") && isOwn;
   const { draft, change, forget } = useDraft(`rule.${rule.id}`, NO_DRAFT);
   const stored = ruleText(definitionOf(rule));
   const isDirty = draft.text !== "" && draft.text !== stored;
@@ -57,12 +58,15 @@ function LoadedRule({ rule }: { rule: Rule }) {
       search={search}
       onSearch={onSearch}
       ruleId={rule.id}
+      isOwn={isOwn}
       isReadOnly={!mayWrite}
       onSave={(definition) => save.mutate(definition)}
     >
       {(definition) => (
         <div className={styles.ending}>
-          {!mayWrite && <Notice>{t("form.read_only")}</Notice>}
+          {!mayWrite && (
+            <Notice>{isOwn ? t("form.read_only") : t("shares.read_only", { name: rule.owner_name })}</Notice>
+          )}
           {save.isError && <SaveError error={save.error} />}
           {mayWrite && (
             <div className={styles.buttons}>

@@ -20,13 +20,16 @@ interface Props {
   onSearch: (part: Partial<EditorSearch>) => void;
   /** The stored rule, whose state and cooldowns count when it is tried. */
   ruleId?: string;
+  /** Whether the stored rule is the caller's: nobody else's is tried with changes. */
+  isOwn?: boolean;
   isReadOnly?: boolean;
   /** What stands at the end of the form, given the rule unless it can't be read. */
   children: (definition: Definition | undefined) => ReactNode;
   onSave: (definition: Definition) => void;
 }
 
-export function RuleWorkbench({ text, onChange, search, onSearch, ruleId, isReadOnly, children, onSave }: Props) {
+export function RuleWorkbench(props: Props) {
+  const { text, onChange, search, onSearch, ruleId, isOwn = true, isReadOnly, children, onSave } = props;
   const { t } = useTranslation("rules");
   const parsed = parseRule(text);
   const definition = definitionIn(parsed);
@@ -63,7 +66,7 @@ export function RuleWorkbench({ text, onChange, search, onSearch, ruleId, isRead
         </fieldset>
         {children(definition)}
       </form>
-      <DryRunPanel definition={definition} ruleId={ruleId} logId={search.log} />
+      <DryRunPanel definition={definition} ruleId={ruleId} isOwn={isOwn} logId={search.log} />
     </div>
   );
 }

@@ -1,4 +1,4 @@
-/** One's own rules: what each waits for, and when it last acted. */
+/** One's own rules, and those shared with one: what each waits for, and when it last acted. */
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Plus, Upload, Zap } from "lucide-react";
@@ -128,7 +128,12 @@ function RuleRow({ rule, mayWrite }: { rule: RuleItem; mayWrite: boolean }) {
           {rule.name}
         </Link>
       }
-      badges={!rule.enabled && <Badge>{t("state.off")}</Badge>}
+      badges={
+        <>
+          {rule.access !== "owner" && <Badge>{t("shares.owned", { name: rule.owner_name })}</Badge>}
+          {!rule.enabled && <Badge>{t("state.off")}</Badge>}
+        </>
+      }
       text={rule.description && <p>{rule.description}</p>}
       facts={[
         [t("list.trigger"), trigger(rule.trigger_config)],
@@ -138,7 +143,7 @@ function RuleRow({ rule, mayWrite }: { rule: RuleItem; mayWrite: boolean }) {
       ]}
       actions={
         <>
-          {mayWrite && <RuleSwitch rule={rule} />}
+          {mayWrite && rule.access !== "read" && <RuleSwitch rule={rule} />}
           <LinkButton size="s" variant="ghost" to="/rules/$ruleId/log" params={{ ruleId: rule.id }}>
             {t("tab.log")}
           </LinkButton>

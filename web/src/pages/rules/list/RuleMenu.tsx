@@ -16,7 +16,7 @@ import { createRule, type RuleItem, ruleQuery, useInvalidateRules } from "../rul
 /** As long as a name may be, with room for what a copy's adds. */
 const LONGEST_NAME = 90;
 
-export function RuleMenu({ rule: { id, name } }: { rule: Pick<RuleItem, "id" | "name"> }) {
+export function RuleMenu({ rule: { id, name, access } }: { rule: Pick<RuleItem, "id" | "name" | "access"> }) {
   const { t } = useTranslation(["rules", "common"]);
   const mayWrite = useMay()("rule:write");
   const navigate = useNavigate();
@@ -52,7 +52,7 @@ export function RuleMenu({ rule: { id, name } }: { rule: Pick<RuleItem, "id" | "
             icon: Download,
             onSelect: () => void save(`/api/v1/rules/${id}/export`).catch(fail),
           },
-          ...(mayWrite
+          ...(mayWrite && access === "owner"
             ? [{ label: t("common:action.delete"), icon: Trash2, danger: true, onSelect: () => setAsks(true) }]
             : []),
         ]}

@@ -18,13 +18,14 @@ interface Props {
   /** Undefined while the rule can't be read. */
   definition: Definition | undefined;
   ruleId: string | undefined;
+  isOwn: boolean;
   /** The entry of the log that the page was opened for. */
   logId: string | undefined;
 }
 
 type SampleData = NonNullable<Schemas["SampleEvent"]["data"]>;
 
-export function DryRunPanel({ definition, ruleId, logId }: Props) {
+export function DryRunPanel({ definition, ruleId, isOwn, logId }: Props) {
   const { t } = useTranslation("rules");
   const { data: entries } = useQuery({ ...logsQuery(ruleId ?? "", {}), enabled: ruleId !== undefined });
   const [chosen, choose] = useState(logId ?? "");
@@ -35,7 +36,7 @@ export function DryRunPanel({ definition, ruleId, logId }: Props) {
   function start() {
     if (!definition) return;
     const event = { type: definition.trigger_config.event_type, data };
-    dryRun.mutate({ definition, ruleId, ...(chosen ? { logId: chosen } : { event }) });
+    dryRun.mutate({ definition, ruleId, isOwn, ...(chosen ? { logId: chosen } : { event }) });
   }
   const logged = entries?.items ?? [];
   return (
@@ -97,15 +98,17 @@ function useExample(definition: Definition | undefined): SampleData {
 interface Attempt {
   definition: Definition;
   ruleId: string | undefined;
+  isOwn: boolean;
   logId?: string;
   event?: { type: string; data: SampleData };
 }
 
-function tryRule({ definition, ruleId, logId, event }: Attempt) {
-  const body = {
-    ...definition,
-    ...(ruleId && { rule_id: ruleId }),
-    ...(logId ? { log_id: logId } : { test_event: event }),
-  };
+function tryRule({ definition, ruleId, isOwn, logId, event }: Attempt) {
+  const sample = logId ? { log_id: logId } : { test_event: event };
+  if (ruleId && !isOwn) {
+    const params = { path: { rule_id: ruleId } };
+    return call(api.POST("/api/v1/rules/{rule_id}/test", { params, body: sample }));
+  }
+  const body = { ...definition, ...(ruleId && { rule_id: ruleId }), ...sample };
   return call(api.POST("/api/v1/rules/test", { body: sent(body) }));
 }

@@ -18,6 +18,11 @@ export interface Subject {
   access: "read" | "write";
 }
 
+export interface AccessLabels {
+  read: string;
+  write: string;
+}
+
 /** What a request calls somebody. */
 export function subjectBody({ kind, name }: Subject) {
   return kind === "user" ? { username: name } : { role: name };
@@ -37,15 +42,16 @@ export function subjectOf(item: {
 export function SubjectList({
   subjects,
   onChange,
-  withAccess,
+  accessLabels,
   emptyText,
 }: {
   subjects: readonly Subject[];
   onChange: (subjects: readonly Subject[]) => void;
-  withAccess?: boolean;
+  /** What each access is called, where there is a choice. */
+  accessLabels?: AccessLabels;
   emptyText: string;
 }) {
-  const { t } = useTranslation("knowledge");
+  const { t } = useTranslation();
   function add(subject: Subject) {
     onChange([...subjects.filter(({ kind, name }) => kind !== subject.kind || name !== subject.name), subject]);
   }
@@ -57,7 +63,7 @@ export function SubjectList({
             <SubjectLine
               key={`${subject.kind} ${subject.name}`}
               subject={subject}
-              withAccess={withAccess}
+              accessLabels={accessLabels}
               onChange={(next) => onChange(subjects.map((each) => (each === subject ? next : each)))}
               onRemove={() => onChange(subjects.filter((each) => each !== subject))}
             />
@@ -73,16 +79,16 @@ export function SubjectList({
 
 function SubjectLine({
   subject,
-  withAccess,
+  accessLabels,
   onChange,
   onRemove,
 }: {
   subject: Subject;
-  withAccess: boolean | undefined;
+  accessLabels: AccessLabels | undefined;
   onChange: (subject: Subject) => void;
   onRemove: () => void;
 }) {
-  const { t } = useTranslation("knowledge");
+  const { t } = useTranslation();
   const Icon = subject.kind === "user" ? UserRound : UsersRound;
   return (
     <li className={styles.line}>
@@ -91,15 +97,15 @@ function SubjectLine({
         {subject.name}
         <span className={styles.kind}>{t(`subject.${subject.kind}`)}</span>
       </span>
-      {withAccess && (
+      {accessLabels && (
         <select
           className={styles.access}
           aria-label={t("subject.access_of", { name: subject.name })}
           value={subject.access}
           onChange={(event) => onChange({ ...subject, access: event.target.value === "write" ? "write" : "read" })}
         >
-          <option value="read">{t("subject.read")}</option>
-          <option value="write">{t("subject.write")}</option>
+          <option value="read">{accessLabels.read}</option>
+          <option value="write">{accessLabels.write}</option>
         </select>
       )}
       <IconButton icon={Trash2} size="s" label={t("subject.remove", { name: subject.name })} onClick={onRemove} />
@@ -127,7 +133,7 @@ function useKnownNames(kind: Subject["kind"]): readonly string[] {
 }
 
 function AddSubject({ onAdd, label }: { onAdd: (subject: Subject) => void; label: string }) {
-  const { t } = useTranslation("knowledge");
+  const { t } = useTranslation();
   const [kind, setKind] = useState<Subject["kind"]>("user");
   const [name, setName] = useState("");
   const known = useKnownNames(kind);
