@@ -1,7 +1,7 @@
 """The context of one run, for its strategy and its tools."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
@@ -13,7 +13,7 @@ from agents.llm.base import ChatModel, ModelImage, ModelMessage
 from agents.mcp.agent_texts import RemoteTexts
 from agents.mcp.agent_tools import RemoteTool
 from agents.memory_port import LongTermMemory
-from agents.run_request import ClientTool, ContextItem
+from agents.run_request import ClientTool, ContextItem, RunBudget
 from agents.skills.run_skills import RunSkills
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
 
@@ -68,6 +68,21 @@ class RunLimits:
     history_messages: int = 20
     evidence_characters: int = 40_000
     policies: ServerPolicies = field(default_factory=ServerPolicies)
+
+
+def narrow_limits(limits: RunLimits, budget: RunBudget | None) -> RunLimits:
+    """The limits of a run with a budget of its own, which widens none of them."""
+    if budget is None:
+        return limits
+    timeout = limits.timeout_seconds if budget.timeout_seconds is None else budget.timeout_seconds
+    share = min(1.0, timeout / limits.timeout_seconds)
+    return replace(
+        limits,
+        timeout_seconds=share * limits.timeout_seconds,
+        acting_seconds=share * limits.acting_seconds,
+        max_turns=min(limits.max_turns, budget.max_turns or limits.max_turns),
+        max_tokens=min(limits.max_tokens, budget.max_tokens or limits.max_tokens),
+    )
 
 
 def limits_for_timeout(timeout_seconds: float, *, max_turns: int = 24, max_tokens: int = 400_000) -> RunLimits:

@@ -134,10 +134,20 @@ class PinnedSkill:
 
 
 @dataclass(frozen=True, slots=True)
+class RunBudget:
+    """A tighter budget than the server's for one run; None leaves the server's."""
+
+    max_turns: int | None = None
+    max_tokens: int | None = None
+    timeout_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunOptions:
     """Settings of ``forwarded_props`` (docs/reference/agentex-api.md, section 12.2); None if absent.
 
-    ``skill_inputs`` are values for declared inputs, by input name or by skill slug and input name.
+    ``skill_inputs`` are values for declared inputs, by input name or by skill slug and input name. ``budget`` is given
+    by rules only.
     """
 
     agent_type: str | None = None
@@ -147,6 +157,7 @@ class RunOptions:
     skill_ids: tuple[SkillChoice, ...] | None = None
     client_time: ClientTime | None = None
     skill_inputs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    budget: RunBudget | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,12 +206,13 @@ class SeenEventType(Table, table=True):
 class EventDropReason(StrEnum):
     """Why an event of a source was not accepted.
 
-    ``TOO_LARGE``: its data. ``UNUSABLE``: its type, its id, or what can't be read. ``BACKLOG``: too many of the source
+    ``TOO_LARGE``: its data. ``SIGNATURE``: of a webhook; forged, with another secret, or too late. ``UNUSABLE``: its type, its id, or what can't be read. ``BACKLOG``: too many of the source
     waited, so that its sender was refused. ``RATE``: too many within a minute. ``UNDECIDABLE``: it was accepted, and no
     rule could be asked about it.
     """
 
     TOO_LARGE = "too_large"
+    SIGNATURE = "signature"
     UNUSABLE = "unusable"
     BACKLOG = "backlog"
     RATE = "rate"

@@ -25,7 +25,7 @@ from agents.mcp.service import McpService
 from agents.memory.service import MemoryService
 from agents.memory_port import LongTermMemory
 from agents.models import AgentRun, LoggedEvent
-from agents.run_context import AttachedPassages, RunContext, RunLimits, ToolRules, VisionInput
+from agents.run_context import AttachedPassages, RunContext, RunLimits, ToolRules, VisionInput, narrow_limits
 from agents.run_request import ContextItem, RunRequest, UserMessage
 from agents.runs import recovery
 from agents.runs.driver import PreparedRun
@@ -272,6 +272,7 @@ class RunBuilder:
         reopens: bool = False,
     ) -> RunContext:
         model, rows = resources.model.model, resources.knowledge_bases
+        limits = narrow_limits(resources.limits, request.options.budget)
         bound = await self.bind_tools(run.owner_id, request, resources.connections)
         skills = await self._skills(run, request, resources, had_skills=had_skills)
         memory, memories = await self._memory(run, request, model, resources.memory)
@@ -286,14 +287,14 @@ class RunBuilder:
             state=request.state,
             caller_context=(*request.context, *memories),
             tools=request.tools,
-            limits=resources.limits,
+            limits=limits,
             journal=journal,
             reopens=reopens,
             time=UserClock(request.options.client_time, request.profile_timezone),
             calendar=RunCalendar(self._database, run.owner_id, run.task_id),
             reflections=await self._reflections(run),
             vision=await self._vision(run, request.messages, model),
-            attached=await self._attached(run, request, resources.limits),
+            attached=await self._attached(run, request, limits),
             rules=bound.rules,
             remote_tools=bound.tools,
             remote_texts=bound.texts,

@@ -84,10 +84,20 @@ async def accept_event(
     webhook_signature: Annotated[Text, Header(max_length=4000)] = "",
 ) -> Envelope[EventAccepted]:
     """Send an event."""
-    body = await _read_body(request)
-    message = SignedMessage(webhook_id, webhook_timestamp, webhook_signature, body)
-    source, message_id = await _verified(context, source_id, message)
     drops = context.rules.engine.drops
+    async with context.database.reading() as session:
+        source = await event_sources.find_open(session, source_id)
+    try:
+        body = await _read_body(request)
+        message = SignedMessage(webhook_id, webhook_timestamp, webhook_signature, body)
+        message_id = _verify(context, source, message)
+    except (RequestTooLarge, EventRefused) as error:
+        if source is not None:
+            is_large = isinstance(error, RequestTooLarge)
+            drops.note(source.owner_id, source.id, EventDropReason.TOO_LARGE if is_large else EventDropReason.SIGNATURE)
+        raise
+    if source is None:
+        raise EventRefused
     try:
         await context.security.limits.admit_event(source.id)
     except TooManyEvents:
@@ -128,15 +138,10 @@ async def _read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-async def _verified(context: CurrentContext, source_id: str, message: SignedMessage) -> tuple[EventSource, str]:
-    """The source and the message's signed id; an unknown source looks like a forged signature."""
-    async with context.database.reading() as session:
-        source = await event_sources.find_open(session, source_id)
+def _verify(context: CurrentContext, source: EventSource | None, message: SignedMessage) -> str:
+    """The message's signed id; for an unknown source too, which must look like a forged signature."""
     secret = _NO_SOURCE if source is None else context.rules.source_secrets.decrypt(source.sealed_secret)
-    message_id = verify(message, secret, time.time())
-    if source is None:
-        raise EventRefused
-    return source, message_id
+    return verify(message, secret, time.time())
 
 
 def _read_event(body: bytes) -> SignedEventBody:

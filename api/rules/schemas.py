@@ -156,7 +156,8 @@ class RuleLogAnswer(ResponseModel):
 
 
 class EventDropAnswer(ResponseModel):
-    """How many events of a source were dropped for a reason: ``too_large``, ``unusable``, ``backlog`` or ``rate``.
+    """How many events of a source were dropped for a reason: ``too_large``, ``signature``, ``unusable``, ``backlog`` or
+    ``rate``.
 
     ``undecidable`` ones were accepted, and no rule could be asked about them.
     """

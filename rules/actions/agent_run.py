@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from collections.abc import Mapping
 from contextlib import aclosing
 from typing import ClassVar
 
@@ -9,12 +10,13 @@ from pydantic import JsonValue
 from sqlmodel import col, select
 
 from agents.models import AgentRun, ChatMessage, RunStatus
-from agents.run_request import ContextItem, RunOptions, RunRequest, SkillChoice, UserMessage
+from agents.run_request import ContextItem, RunBudget, RunOptions, RunRequest, SkillChoice, UserMessage
 from agents.strategies import STRATEGIES
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
 from core.errors.conflicts import RunIdTaken
 from rules.actions.base import ActionCall, ActionFailed, ActionServices, Reason, ids_of, reason_of, text_of
+from rules.language.action_types import AgentRunBudget
 from rules.language.json_bounds import write_bounded
 
 _NAMESPACE = uuid.UUID("0e0b1f3c-2d56-4d2c-8a37-0f2a0f1e7c55")
@@ -33,7 +35,7 @@ class AgentRunHandler:
     """Asks the agent type ``target`` with ``prompt``, in a conversation of its own, and waits for the answer.
 
     What needs a person's consent interrupts the run, as in a chat: its conversation waits for the owner. The run's
-    budget is that of all runs.
+    budget is ``budget`` within that of all runs.
     """
 
     TYPE: ClassVar[str] = "agent_run"
@@ -83,9 +85,15 @@ def _request(call: ActionCall) -> RunRequest:
             model_id=None if model_id is None else str(model_id),
             knowledge_base_ids=ids_of(call.params, "knowledge_base_ids"),
             skill_ids=None if skills is None else tuple(SkillChoice(skill) for skill in skills),
+            budget=_budget(call.params),
         ),
         context=(ContextItem(_EVENT_NOTE, write_bounded(call.event_data, _EVENT_CHARACTERS)),),
     )
+
+
+def _budget(params: Mapping[str, JsonValue]) -> RunBudget:
+    budget = AgentRunBudget.model_validate(params.get("budget") or {})
+    return RunBudget(budget.max_turns, budget.max_tokens, budget.timeout_seconds)
 
 
 async def _outcome(services: ActionServices, call: ActionCall, request: RunRequest) -> JsonValue:

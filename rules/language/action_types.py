@@ -96,6 +96,14 @@ class McpCallAction(RuleAction):
     params: BoundedObject = Field(default_factory=dict, description="The tool's arguments.")
 
 
+class AgentRunBudget(_Part):
+    """What a run may use up before it has to answer; the server's limits hold besides."""
+
+    max_turns: int | None = Field(default=None, ge=1, le=1_000, description="Calls of the model with tools.")
+    max_tokens: int | None = Field(default=None, ge=1_000, le=10_000_000, description="Input and output.")
+    timeout_seconds: int | None = Field(default=None, ge=5, le=3_600)
+
+
 class AgentRunParams(_Part):
     """What an agent is asked."""
 
@@ -103,6 +111,7 @@ class AgentRunParams(_Part):
     knowledge_base_ids: _Ids = Field(default_factory=list[UUID])
     skill_ids: _Ids = Field(default_factory=list[UUID])
     model_id: _Name | None = None
+    budget: AgentRunBudget | None = None
 
 
 class AgentRunAction(RuleAction):

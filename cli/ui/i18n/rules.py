@@ -182,6 +182,7 @@ DROPPED = Message(
 )
 DROP_REASONS = {
     "too_large": Message("their data had more than 256 KB", "数据超过 256 KB"),
+    "signature": Message("their signature did not fit, or was too old", "签名不匹配或已过期"),
     "unusable": Message("they had no usable type or id, or could not be read", "没有可用的类型或 ID，或无法读取"),
     "backlog": Message("10,000 waited already; the sender was refused", "已有 10,000 个事件在等待，发送方被拒绝"),
     "rate": Message("too many came within a minute; the sender was refused", "每分钟事件过多，发送方被拒绝"),

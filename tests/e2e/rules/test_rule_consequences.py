@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from tests.fixtures.http.client import Api, check_success
+from tests.fixtures.llm.model_server import ModelServer
 from tests.fixtures.product.processes import wait_until
 from tests.fixtures.product.server import Server, one_shape
-from tests.fixtures.rules.written_rules import PATH, developer, send_event
+from tests.fixtures.rules.written_rules import JOIN, PATH, developer, plain, send_event
 
 
 @pytest.fixture
@@ -78,3 +79,22 @@ def test_answer_of_an_agent_is_what_the_next_action_says(server: Server, writer:
     (notice,) = writer.get("/notifications")["items"]
     assert notice["title"] == "handbook.md"
     assert "7070" in notice["text"]
+
+
+def test_agent_of_a_rule_answers_when_its_own_budget_is_used_up(llm_product: Server, scripted_llm: ModelServer):
+    writer = developer(llm_product)
+    source = writer.post(f"{PATH}/sources", {"name": "Game"})
+    trigger = {"event_type": "player_join", "source_id": source["id"]}
+
+    def answer(**budget: int) -> str:
+        params = {"prompt": "#calls-clock What time is it?", **({"budget": budget} if budget else {})}
+        ask = {"type": "agent_run", "target": "react", "params": params}
+        say = {"type": "notify", "params": {"title": "Said", "text": "{{results[0].answer}}"}}
+        rule = writer.post(PATH, plain(trigger_config=trigger, actions=[ask, say]))
+        check_success(send_event(llm_product.http, source, JOIN))
+        wait_until(lambda: statuses(writer, rule) == ["success"])
+        writer.delete(f"{PATH}/{rule['id']}")
+        return writer.get("/notifications")["items"][0]["text"]
+
+    assert "incomplete" not in answer()
+    assert answer(max_turns=1).endswith("the run used up its 1 model turns.")

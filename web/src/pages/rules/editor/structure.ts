@@ -73,6 +73,9 @@ const isCondition = ({ field, operator }: Record<string, unknown>) =>
 const TEXTS = ["title", "text", "level", "prompt", "model_id", "query", "knowledge_base_id", "name", "url"];
 const LISTS = ["knowledge_base_ids", "skill_ids"];
 
+const isBudget = (value: unknown) =>
+  isObject(value) && Object.values(value).every((most) => isAbsentOr("number", most));
+
 function isAction(value: unknown): boolean {
   if (!isObject(value) || !ACTION_TYPES.some((type) => type === value.type)) return false;
   if (!isAbsentOr("string", value.target) || !isAbsentOr("string", value.on_error)) return false;
@@ -81,6 +84,7 @@ function isAction(value: unknown): boolean {
   if (type === "mcp_call" || type === "set_state") return true;
   return (
     TEXTS.every((key) => isAbsentOr("string", params[key])) &&
-    LISTS.every((key) => params[key] === undefined || Array.isArray(params[key]))
+    LISTS.every((key) => params[key] === undefined || Array.isArray(params[key])) &&
+    (params.budget === undefined || params.budget === null || isBudget(params.budget))
   );
 }
