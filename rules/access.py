@@ -6,29 +6,38 @@ it is seen and tried, with ``write`` access also switched on and off (decision 9
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from sqlalchemy import ColumnElement, and_, func, or_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
+from agents.mcp.models import McpConnection
 from core.auth.models import User, UserStatus
 from core.auth.principal import Access, Action, Principal
 from core.auth.sharing import access_by_id, authorize, shared_resource_ids
 from core.db.pagination import PageRequest, paginate
 from core.errors.auth import RuleNotFound
-from rules.models import Rule
+from rules.models import EventSource, Rule
 
 SORT_FIELDS = ("created_at", "updated_at", "name", "last_triggered_at", "trigger_count")
 
 
 @dataclass(frozen=True, slots=True)
 class RuleView:
-    """A rule as a caller sees it, and its owner's user name."""
+    """A rule as a caller sees it.
+
+    Attributes:
+        owner_name: the owner's user name.
+        source_name: the name of the MCP connection or event source that the trigger names; None for none, or a deleted
+            one.
+    """
 
     rule: Rule
     access: Access
     owner_name: str
+    source_name: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +64,11 @@ class RuleListing:
 
 async def get(session: AsyncSession, principal: Principal, rule_id: str, action: Action = Action.READ) -> RuleView:
     """Load a rule that the caller may act on: WRITE is to switch it, MANAGE to change, share or delete it."""
-    query = _with_owner().where(Rule.id == rule_id, _visible_to(principal))
-    row, owner_name = (await session.exec(query)).first() or (None, "")
+    query = _with_names().where(Rule.id == rule_id, _visible_to(principal))
+    row, owner_name, source_name = (await session.exec(query)).first() or (None, "", None)
     rule = await authorize(session, principal, action, row, RuleNotFound)
     access = (await access_by_id(session, principal, [rule]))[rule.id] or Access.READ
-    return RuleView(rule, access, owner_name)
+    return RuleView(rule, access, owner_name, source_name)
 
 
 async def list_page(session: AsyncSession, principal: Principal, filters: RuleFilter, page: PageRequest) -> RuleListing:
@@ -72,22 +81,31 @@ async def list_page(session: AsyncSession, principal: Principal, filters: RuleFi
         "last_triggered_at": col(Rule.last_triggered_at),
         "trigger_count": col(Rule.trigger_count),
     }
-    query = paginate(_with_owner().where(*conditions), page, columns=columns, tie=col(Rule.id))
+    query = paginate(_with_names().where(*conditions), page, columns=columns, tie=col(Rule.id))
     rows = (await session.exec(query)).all()
-    access = await access_by_id(session, principal, [rule for rule, _ in rows])
+    access = await access_by_id(session, principal, [rule for rule, *_ in rows])
     total = select(func.count()).select_from(Rule).join(User, col(User.id) == col(Rule.owner_id)).where(*conditions)
-    items = [RuleView(rule, access[rule.id] or Access.READ, owner_name) for rule, owner_name in rows]
+    items = [
+        RuleView(rule, access[rule.id] or Access.READ, owner_name, source_name)
+        for rule, owner_name, source_name in rows
+    ]
     return RuleListing(items, (await session.exec(total)).one())
 
 
-def _with_owner() -> Select[tuple[Rule, str]]:
-    return select(Rule, User.username).join(User, col(User.id) == col(Rule.owner_id))
+def _with_names() -> Select[Rule, str, str | None]:
+    is_source = and_(col(EventSource.id) == col(Rule.source_id), col(EventSource.owner_id) == col(Rule.owner_id))
+    is_connection = and_(
+        col(McpConnection.id) == col(Rule.source_id), col(McpConnection.owner_id) == col(Rule.owner_id)
+    )
+    source_name = cast(ColumnElement[str | None], func.coalesce(EventSource.name, McpConnection.name))
+    query = select(Rule, User.username, source_name).join(User, col(User.id) == col(Rule.owner_id))
+    return query.outerjoin(EventSource, is_source).outerjoin(McpConnection, is_connection)
 
 
 def _visible_to(principal: Principal) -> ColumnElement[bool]:
     shared = col(Rule.id).in_(shared_resource_ids(principal.user_id, Rule.SHARE_KIND))
     # The rules of a deleted account go before its row does.
-    return or_(col(Rule.owner_id) == principal.user_id, and_(shared, User.status != UserStatus.DELETED.value))
+    return or_(col(Rule.owner_id) == principal.user_id, and_(shared, col(User.status) != UserStatus.DELETED.value))
 
 
 def _conditions(principal: Principal, filters: RuleFilter) -> list[ColumnElement[bool]]:

@@ -10,7 +10,7 @@ from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Rules, r
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
-from api.rules.schemas import EXAMPLE, RuleDetail, own_view, rule_detail
+from api.rules.schemas import EXAMPLE, RuleDetail, rule_detail
 from core.auth.permissions import Permission
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import RuleNotFound
@@ -73,7 +73,8 @@ async def import_rule(
         return Envelope(data=RuleImported(rule=None, missing=missing))
     async with unit_of_work(context.database, context.queue.push) as work:
         row = await store.create(work, principal, plan.definition, draft=bool(missing))
-    return Envelope(data=RuleImported(rule=rule_detail(own_view(principal, row)), missing=missing))
+        view = await access.get(work.session, principal, row.id)
+    return Envelope(data=RuleImported(rule=rule_detail(view), missing=missing))
 
 
 @router.get(

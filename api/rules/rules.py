@@ -8,16 +8,7 @@ from api.dependencies import CurrentPrincipal, Reading, Writing, paging, require
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, Text, page_of
 from api.http.routing import Router
-from api.rules.schemas import (
-    RuleBody,
-    RuleChangeBody,
-    RuleDetail,
-    RuleEnabledBody,
-    RuleItem,
-    own_view,
-    rule_detail,
-    rule_item,
-)
+from api.rules.schemas import RuleBody, RuleChangeBody, RuleDetail, RuleEnabledBody, RuleItem, rule_detail, rule_item
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
 from core.errors.auth import EventSourceNotFound, McpConnectionNotFound, OwnerOnly, ReadOnly, RuleNotFound
@@ -66,7 +57,8 @@ async def list_rules(
 )
 async def create_rule(body: RuleBody, principal: CurrentPrincipal, work: Writing) -> Envelope[RuleDetail]:
     """Keep a rule."""
-    return Envelope(data=rule_detail(own_view(principal, await store.create(work, principal, body))))
+    row = await store.create(work, principal, body)
+    return Envelope(data=rule_detail(await access.get(work.session, principal, row.id)))
 
 
 @router.get("/{rule_id}", dependencies=[View], responses=error_responses(_ABSENT))
@@ -85,7 +77,7 @@ async def change_rule(
 ) -> Envelope[RuleDetail]:
     """Change a rule; another definition is a new version."""
     row = await store.update(work, principal, rule_id, body.changes(), version=body.version)
-    return Envelope(data=rule_detail(own_view(principal, row)))
+    return Envelope(data=rule_detail(await access.get(work.session, principal, row.id)))
 
 
 @router.delete("/{rule_id}", dependencies=[Write], responses=error_responses(_ABSENT, *_NOT_OWN))

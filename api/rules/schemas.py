@@ -7,13 +7,13 @@ from typing import Any
 from pydantic import ConfigDict, Field, JsonValue
 
 from api.http.responses import RequestModel, ResponseModel, Text
-from core.auth.principal import Access, Principal
+from core.auth.principal import Access
 from core.json_access import as_list, as_object, as_text
 from rules.access import RuleView
 from rules.language.action_types import AnyAction
 from rules.language.conditions.condition import ConditionNode, Conditions
 from rules.language.definition import LONGEST_DESCRIPTION, LONGEST_NAME, MOST_COOLDOWN_MS, RuleDefinition, Trigger
-from rules.models import EventDrop, EventDropReason, FiringStatus, Rule, RuleFiring
+from rules.models import EventDrop, EventDropReason, FiringStatus, RuleFiring
 
 EXAMPLE: dict[str, Any] = {
     "name": "低血量警告",
@@ -81,6 +81,7 @@ class RuleItem(ResponseModel):
     owner_id: str
     owner_name: str
     access: Access
+    source_name: str | None = Field(description="Of the trigger's source; null for none, or a deleted one")
     name: str
     description: str
     trigger_config: Trigger
@@ -173,11 +174,6 @@ def drop_answer(row: EventDrop) -> EventDropAnswer:
     return EventDropAnswer.model_validate(row.model_dump())
 
 
-def own_view(principal: Principal, row: Rule) -> RuleView:
-    """The caller's own rule as they see it."""
-    return RuleView(row, Access.OWNER, principal.username)
-
-
 def rule_item(view: RuleView) -> RuleItem:
     """A rule as lists show it."""
     trigger: JsonValue = view.rule.definition.get("trigger_config")
@@ -190,7 +186,8 @@ def rule_detail(view: RuleView) -> RuleDetail:
 
 
 def _fields(view: RuleView) -> Mapping[str, object]:
-    return {**view.rule.model_dump(), "access": view.access, "owner_name": view.owner_name}
+    names = {"owner_name": view.owner_name, "source_name": view.source_name}
+    return {**view.rule.model_dump(), **names, "access": view.access}
 
 
 def verdicts_of(trace: Mapping[str, JsonValue]) -> list[JsonValue]:

@@ -10,7 +10,7 @@ from api.dependencies import CurrentPrincipal, Reading, Writing, paging, require
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
-from api.rules.schemas import RuleDetail, own_view, rule_detail
+from api.rules.schemas import RuleDetail, rule_detail
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
 from core.errors.auth import (
@@ -81,7 +81,7 @@ async def restore_rule_version(
 ) -> Envelope[RuleDetail]:
     """Give a rule an earlier definition, as a new version; it stays switched on or off."""
     row = await store.restore(work, principal, rule_id, _read_number(version))
-    return Envelope(data=rule_detail(own_view(principal, row)))
+    return Envelope(data=rule_detail(await access.get(work.session, principal, row.id)))
 
 
 def _read_number(version: str) -> int:

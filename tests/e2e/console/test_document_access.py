@@ -3,6 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.e2e.console.conftest import Console, Look, OpenConsole
+from tests.e2e.console.share_forms import share_on_page
 from tests.fixtures.http.client import Api
 from tests.fixtures.product.server import Server
 
@@ -51,21 +52,9 @@ def test_restricted_document_is_nowhere_for_others_until_its_owner_names_them(
 
 def share_with(console: Console, kb: str, name: str) -> None:
     """Share a knowledge base by the settings page, knowing nothing but a user name."""
-    page, words = console.page, console.look.words("knowledge")
     console.open(f"/knowledge-bases/{kb}/settings")
-    page.get_by_label(words("common:subject.user_name")).fill("nobody-of-this-name")
-    page.get_by_role("button", name=words("common:action.add"), exact=True).click()
-    shares = page.locator("section").filter(has=page.get_by_role("heading", name=words("common:shares.title")))
-    shares.get_by_role("button", name=words("common:action.save")).click()
-    reason = "没有该名称或 id 的用户" if console.look.is_chinese else "There is no user of this name or id"
-    expect(shares.get_by_role("alert")).to_contain_text(reason)
-    page.get_by_role("button", name=words("common:subject.remove", name="nobody-of-this-name")).click()
-    page.get_by_label(words("common:subject.user_name")).fill(name)
-    page.get_by_label(words("common:subject.user_name")).press("Enter")
-    page.get_by_label(words("common:subject.access_of", name=name)).select_option("write")
-    console.picture("shares")
-    shares.get_by_role("button", name=words("common:action.save")).click()
-    expect(page.get_by_text(words("common:state.saved")).first).to_be_visible()
+    share_on_page(console, name, picture="shares")
+    expect(console.page.get_by_text(console.look.words("common")("state.saved")).first).to_be_visible()
 
 
 def check_hidden(console: Console, kb: str, document: str) -> None:

@@ -115,9 +115,12 @@ def test_switching_on_needs_what_the_owner_has_and_not_what_the_writer_has(serve
     share(user, rule, {"username": other.name, "access": "write"})
     path = f"{PATH}/{rule['id']}/enabled"
     # The connection is the owner's; the writer has none.
-    assert other.put(path, {"enabled": True})["enabled"] is True
+    name = user.get(f"/mcp/connections/{connection_id}")["name"]
+    shown = other.put(path, {"enabled": True})
+    assert (shown["enabled"], shown["source_name"]) == (True, name)
     other.put(path, {"enabled": False})
     user.delete(f"/mcp/connections/{connection_id}")
+    assert other.get(f"{PATH}/{rule['id']}")["source_name"] is None
     assert other.request("PUT", path, json={"enabled": True}).status_code == 404
     assert user.get(f"{PATH}/{rule['id']}")["enabled"] is False
 

@@ -58,6 +58,7 @@ function ShareForm({ shares, queryKey, write, writeLabel, scope, onSaved }: Prop
     },
   });
   function change(next: readonly Subject[]) {
+    save.reset();
     setSubjects(next);
     setChanged(true);
   }

@@ -4,6 +4,7 @@ import { Outlet } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { Notice } from "@/components/feedback/Notice";
 import { Page, Skeleton } from "@/components/layout/Page";
 import { TabLink, TabList } from "@/components/layout/Tabs";
 import { RuleMenu } from "./list/RuleMenu";
@@ -22,7 +23,7 @@ export function RuleLayout() {
     <Page
       wide
       title={rule?.name ?? t("common:nav.rules")}
-      lead={rule && trigger(rule.trigger_config)}
+      lead={rule && trigger(rule)}
       actions={
         rule && (
           <>
@@ -52,6 +53,7 @@ export function RuleLayout() {
               </TabLink>
             )}
           </TabList>
+          {rule.access !== "owner" && <Notice>{t("shares.read_only", { name: rule.owner_name })}</Notice>}
           <Outlet />
         </>
       )}

@@ -1,13 +1,11 @@
 /** What triggers a rule, in words. */
 import { useTranslation } from "react-i18next";
-import type { Schemas } from "@/api/client";
-import { useSources } from "./useSources";
+import type { RuleItem } from "./ruleQueries";
 
-export function useTriggerWords(): (trigger: Schemas["Trigger"]) => string {
+export function useTriggerWords(): (rule: RuleItem) => string {
   const { t } = useTranslation("rules");
-  const { nameOf } = useSources();
-  return ({ event_type: type, source_id: source, schedule }) => {
+  return ({ trigger_config: { event_type: type, source_id: source, schedule }, source_name: name }) => {
     if (schedule) return t("trigger.scheduled", { cron: schedule.cron, zone: schedule.timezone });
-    return source ? t("trigger.of", { type, source: nameOf(source) ?? t("source.unknown") }) : type;
+    return source ? t("trigger.of", { type, source: name ?? t("source.unknown") }) : type;
   };
 }

@@ -64,9 +64,7 @@ function LoadedRule({ rule }: { rule: Rule }) {
     >
       {(definition) => (
         <div className={styles.ending}>
-          {!mayWrite && (
-            <Notice>{isOwn ? t("form.read_only") : t("shares.read_only", { name: rule.owner_name })}</Notice>
-          )}
+          {isOwn && !mayWrite && <Notice>{t("form.read_only")}</Notice>}
           {save.isError && <SaveError error={save.error} />}
           {mayWrite && (
             <div className={styles.buttons}>

@@ -46,7 +46,7 @@ export function TriggerFields({ trigger, types, onChange }: Props) {
             // It may be gone, and is named all the same.
             ...(named.some(({ id }) => id === kind) || [PLATFORM, SCHEDULE, ANY].includes(kind)
               ? []
-              : [{ value: kind, label: t("source.unknown") }]),
+              : [{ value: kind, label: sources.nameOf(kind) ?? t("source.unknown") }]),
             { value: ANY, label: t("when.any") },
           ]}
           onChange={({ target }) => choose(target.value)}

@@ -136,7 +136,7 @@ function RuleRow({ rule, mayWrite }: { rule: RuleItem; mayWrite: boolean }) {
       }
       text={rule.description && <p>{rule.description}</p>}
       facts={[
-        [t("list.trigger"), trigger(rule.trigger_config)],
+        [t("list.trigger"), trigger(rule)],
         [t("list.fired"), formatNumber(rule.trigger_count)],
         [t("list.last"), last && formatRelative(last)],
         [t("list.due"), rule.enabled && due_at && formatRelative(due_at)],

@@ -28,22 +28,24 @@ type SampleData = NonNullable<Schemas["SampleEvent"]["data"]>;
 export function DryRunPanel({ definition, ruleId, isOwn, logId }: Props) {
   const { t } = useTranslation("rules");
   const { data: entries } = useQuery({ ...logsQuery(ruleId ?? "", {}), enabled: ruleId !== undefined });
-  const [chosen, choose] = useState(logId ?? "");
+  const [picked, pick] = useState(logId);
   const [written, write] = useState<SampleData>();
   const example = useExample(definition);
   const dryRun = useMutation({ mutationFn: tryRule });
   const data = written ?? example;
+  const logged = entries?.items ?? [];
+  // Examples of events are known to the owner alone; who reads the rule sees those of its log.
+  const chosen = picked ?? (isOwn ? "" : (logged[0]?.id ?? ""));
   function start() {
     if (!definition) return;
     const event = { type: definition.trigger_config.event_type, data };
     dryRun.mutate({ definition, ruleId, isOwn, ...(chosen ? { logId: chosen } : { event }) });
   }
-  const logged = entries?.items ?? [];
   return (
     <Section title={t("dry_run.title")}>
       <Card className={formStyles.form}>
         <p className={formStyles.hint}>{t("dry_run.text")}</p>
-        {ruleId && (logged.length > 0 || chosen) && <EventSelect entries={logged} chosen={chosen} onChange={choose} />}
+        {ruleId && (logged.length > 0 || chosen) && <EventSelect entries={logged} chosen={chosen} onChange={pick} />}
         {!chosen && <JsonField label={t("dry_run.data")} value={data} onChange={write} />}
         <div>
           <Button busy={dryRun.isPending} disabled={!definition} onClick={start}>
