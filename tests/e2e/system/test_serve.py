@@ -21,7 +21,7 @@ from tests.fixtures.product.environment import without_settings
 from tests.fixtures.product.processes import is_running, read_parts, redis_program, runtime_dir, wait_until
 
 PARTS = ("redis", "engine", "worker", "api")
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 
 
 class Serving:
