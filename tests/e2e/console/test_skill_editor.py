@@ -152,12 +152,9 @@ def test_form_and_text_are_one_truth(
     editor = show_text(page, words)
     expect(editor).to_contain_text("Counts the bees of a hive")
     # ... and the form the text.
-    editor.focus()
-    page.keyboard.press("Control+Home")
-    for _ in range(20):
-        page.keyboard.press("ArrowDown")
-    page.keyboard.press("End")
-    page.keyboard.insert_text("\n- `colour` (string): of the bees")
+    # Where the line begins, whether it is wrapped or not.
+    editor.locator(".cm-line").filter(has_text="- `count`").click(position={"x": 1, "y": 5})
+    page.keyboard.insert_text("- `colour` (string): of the bees\n")
     expect(page.get_by_text("colour", exact=True)).to_be_visible()
     save(page, words, 2)
     console.picture("form")

@@ -14,6 +14,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeHighlight from "rehype-highlight";
 import remarkGfm from "remark-gfm";
 import remarkMath from "remark-math";
+import { bareLinks } from "@/components/bareLinks";
 import { CitationButton } from "./CitationButton";
 import { CodeBlock } from "./CodeBlock";
 import { citationMarks } from "./citationMarks";
@@ -22,7 +23,7 @@ import styles from "./Markdown.module.css";
 import { blocksOf, prepareFormulas } from "./markdownBlocks";
 import { OutsideLink } from "./OutsideLink";
 
-const REMARK = [remarkGfm, remarkMath, citationMarks];
+const REMARK = [remarkGfm, bareLinks, remarkMath, citationMarks];
 // Made once: it registers some forty languages, which takes longer than most blocks.
 const highlight = rehypeHighlight({ detect: false });
 const REHYPE: ComponentProps<typeof ReactMarkdown>["rehypePlugins"] = [() => highlight];

@@ -2,12 +2,14 @@
 import { memo, useEffect, useMemo, useState } from "react";
 import Markdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { bareLinks } from "@/components/bareLinks";
 import { MarkedText } from "../MarkedText";
 import { markdownParts } from "./markdownParts";
 import type { RendererProps } from "./registry";
 import styles from "./renderers.module.css";
 import { useText } from "./useText";
 
+const PLUGINS = [remarkGfm, bareLinks];
 const FRONT_MATTER = /^---\n([\s\S]*?)\n(?:---|\.\.\.)(?:\n|$)/;
 const WEB = /^(https?|mailto):/i;
 
@@ -79,7 +81,7 @@ function useGrowingCount(parts: readonly MarkdownPart[]): number {
 // Marks come and go with the pointer: the text is not rendered again for them.
 const Part = memo(function Part({ text }: { text: string }) {
   return (
-    <Markdown remarkPlugins={[remarkGfm]} components={COMPONENTS}>
+    <Markdown remarkPlugins={PLUGINS} components={COMPONENTS}>
       {text}
     </Markdown>
   );

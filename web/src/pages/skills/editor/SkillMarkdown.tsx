@@ -1,10 +1,11 @@
 /** Markdown of a skill or of an answer: no HTML, no pictures of other servers, links that leave safely. */
 import Markdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { bareLinks } from "@/components/bareLinks";
 import styles from "./SkillMarkdown.module.css";
 
 const SAFE = /^(https?:|mailto:)/i;
-const PLUGINS = [remarkGfm];
+const PLUGINS = [remarkGfm, bareLinks];
 
 const COMPONENTS: Components = {
   a: ({ href, children }) =>
