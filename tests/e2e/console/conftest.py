@@ -39,6 +39,8 @@ _QUIET = (
     "--disable-sync",
 )
 _WAIT_MS = 30_000
+# The largest pages are drawn for as long on a busy machine.
+_DRAWN_MS = 120_000
 # While it edits, Chromium itself sets styles in an editable element, which the policy refuses and a message reports.
 # Styles elsewhere are complained of here, with their place.
 _OWN_STYLES = """
@@ -179,11 +181,10 @@ class Console:
         """Wait until the page has its title and no skeleton is left; a stream may stay open."""
         skeletons = self.page.locator("[role=status][aria-label]")
         self.page.wait_for_selector("h1")
-        # The largest pages take their time on a busy machine.
-        expect(skeletons).to_have_count(0, timeout=_WAIT_MS)
+        expect(skeletons).to_have_count(0, timeout=_DRAWN_MS)
         # A query that begins now would show another skeleton in the next frame.
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        expect(skeletons).to_have_count(0, timeout=_WAIT_MS)
+        expect(skeletons).to_have_count(0, timeout=_DRAWN_MS)
 
     def answers(self, path: str, method: str = "PUT") -> AbstractContextManager[object]:
         """What happens inside has been answered by the server: ``with console.answers("/shares"): ...``."""

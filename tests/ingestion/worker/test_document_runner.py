@@ -43,7 +43,7 @@ async def rows_of(context: WorkerContext, kb_id: str) -> list[Document]:
         return list((await session.exec(query)).all())
 
 
-async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 150) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 400) -> None:
     async with asyncio.timeout(seconds):
         while not await condition():  # noqa: ASYNC110 - another process writes what is awaited
             await asyncio.sleep(0.02)
