@@ -31,8 +31,8 @@ async def replace_rule_shares(
 ) -> Envelope[ShareList]:
     """Share one's own rule with exactly these people and roles.
 
-    ``read`` lets them see it and its log, with the data of its events and what its actions gave, and try it; ``write`` lets them switch it on and
-    off too. It acts with its owner's permissions, so that changing, sharing and deleting it stay its owner's.
+    ``read`` lets them see it and its log, with the data of its events and what its actions gave, and try it; ``write``
+    lets them switch it on and off too. It acts with its owner's permissions, so that changing, sharing and deleting it stay its owner's.
     """
     shares = await sharing.replace_rule_shares(work, principal, rule_id, body.to_specs(), body.version)
     return shares_answer(shares)

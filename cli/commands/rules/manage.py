@@ -12,7 +12,7 @@ from cli.client.api import ApiClient, Query
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.rules.definitions import ActionRecord, ConditionRecord, action_lines, condition_lines
-from cli.commands.rules.source_names import find_source_id, source_names
+from cli.commands.rules.source_names import find_source_id
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import rules as messages
 from cli.ui.i18n.common import NO, YES
@@ -43,6 +43,7 @@ class RuleRecord(Record):
     name: str
     owner_name: str = ""
     access: str = "owner"
+    source_name: str | None = None
     description: str = ""
     trigger_config: _Trigger
     enabled: bool = True
@@ -87,10 +88,9 @@ async def list_rules(
     if not rules and output.screen.is_terminal:
         output.say(messages.NO_RULES)
         return ExitCode.OK
-    names = {} if output.json_only else await source_names(client)
     columns = (messages.NAME, messages.EVENT, messages.SOURCE, messages.ENABLED, messages.FIRED, messages.LAST,
                messages.OWNER, messages.ID)  # fmt: skip
-    output.table(columns, [_row(output, rule, names) for rule in rules])
+    output.table(columns, [_row(output, rule) for rule in rules])
     return ExitCode.OK
 
 
@@ -99,13 +99,12 @@ async def show(output: Output, client: ApiClient, rule: RuleArgument) -> ExitCod
     """Show a rule: its trigger, conditions, actions and cooldown."""
     row = await find_detail(client, rule)
     output.emit(row.to_json())
-    names = {} if output.json_only else await source_names(client)
-    show_rule(output, row, names)
+    show_rule(output, row)
     return ExitCode.OK
 
 
-def show_rule(output: Output, row: RuleDetailRecord, names: dict[str, str]) -> None:
-    """Print a rule for people; ``names`` are those of sources by id."""
+def show_rule(output: Output, row: RuleDetailRecord) -> None:
+    """Print a rule for people."""
     trigger = row.trigger_config
     facts = [
         (messages.NAME, row.name),
@@ -114,7 +113,7 @@ def show_rule(output: Output, row: RuleDetailRecord, names: dict[str, str]) -> N
         (messages.VERSION, str(row.version)),
         (messages.DESCRIPTION, row.description or "-"),
         (messages.EVENT, _event(trigger)),
-        (messages.SOURCE, _source(output, trigger, names)),
+        (messages.SOURCE, _source(output, row)),
         (messages.ENABLED, _yes(output, row.enabled)),
         (messages.COOLDOWN, _cooldown(row)),
         (messages.FIRED, str(row.trigger_count)),
@@ -190,12 +189,12 @@ async def _all(client: ApiClient, query: Query) -> Sequence[RuleRecord]:
     return [client.read(RuleRecord, item) async for page in client.pages(PATH, query) for item in page]
 
 
-def _row(output: Output, rule: RuleRecord, names: dict[str, str]) -> tuple[str, ...]:
+def _row(output: Output, rule: RuleRecord) -> tuple[str, ...]:
     trigger = rule.trigger_config
     return (
         rule.name,
         _event(trigger),
-        _source(output, trigger, names),
+        _source(output, rule),
         _yes(output, rule.enabled),
         str(rule.trigger_count),
         moment_text(rule.last_triggered_at),
@@ -210,10 +209,11 @@ def _event(trigger: _Trigger) -> str:
     return f"{trigger.event_type} ({trigger.schedule.cron}, {trigger.schedule.timezone})"
 
 
-def _source(output: Output, trigger: _Trigger, names: dict[str, str]) -> str:
+def _source(output: Output, rule: RuleRecord) -> str:
+    trigger = rule.trigger_config
     if trigger.source_id is None:
         return "-" if trigger.schedule else output.render(messages.ANY_SOURCE)
-    return names.get(trigger.source_id, trigger.source_id)
+    return rule.source_name or trigger.source_id
 
 
 def _cooldown(row: RuleDetailRecord) -> str:

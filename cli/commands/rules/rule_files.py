@@ -17,7 +17,10 @@ from core.errors.requests import InvalidRequest
 FileArgument = Annotated[str, typer.Argument(metavar="FILE|-", help="The rule as JSON; - reads standard input.")]
 EXPORT_FORMAT = "agentex.rule"
 # What only the server says of a rule, so that what `show --json` prints can be given back.
-_OF_SERVER = ("id", "trigger_count", "last_triggered_at", "due_at", "created_at", "updated_at")
+_OF_SERVER = (
+    "id", "owner_id", "owner_name", "access", "source_name", "trigger_count", "last_triggered_at", "due_at",
+    "created_at", "updated_at",
+)  # fmt: skip
 
 
 def read_rule(path: str) -> JsonObject:
