@@ -31,6 +31,7 @@ _BLOCK = 256 * 1024
 _OVERHEAD = 64 * 1024
 HEAD_BYTES = 8192
 MOST_FILES = 1000
+_MOST_FIELDS = 20
 MOST_BODY_BYTES = 4 * 1024**3
 """Of a form with many files: it is on disk as a whole for a while, as an import is."""
 _IN_MEMORY_BYTES = 1024**2
@@ -125,8 +126,15 @@ class FormFile:
 class _LimitedParser(MultiPartParser):
     """A form with at most so many files."""
 
-    def __init__(self, headers: Headers, stream: AsyncGenerator[bytes], *, most_files: int = MOST_FILES) -> None:
-        super().__init__(headers, stream, max_files=inf, max_fields=20, max_part_size=_OVERHEAD)
+    def __init__(
+        self,
+        headers: Headers,
+        stream: AsyncGenerator[bytes],
+        *,
+        most_files: int = MOST_FILES,
+        most_fields: int = _MOST_FIELDS,
+    ) -> None:
+        super().__init__(headers, stream, max_files=inf, max_fields=most_fields, max_part_size=_OVERHEAD)
         self._most_files = most_files
 
     def on_headers_finished(self) -> None:
@@ -142,7 +150,8 @@ class _StreamingParser(_LimitedParser):
     """Keeps no more of a file than is allowed; the files are taken from it as they end."""
 
     def __init__(self, headers: Headers, stream: AsyncGenerator[bytes], *, max_bytes: int) -> None:
-        super().__init__(headers, stream)
+        # Each file may have fields of its own.
+        super().__init__(headers, stream, most_fields=_MOST_FIELDS + 2 * MOST_FILES)
         self.max_bytes = max_bytes
         self._is_whole = False
 

@@ -41,6 +41,7 @@ from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
 from kb_service.documents import update as document_update
 from kb_service.documents.actions import ActionName
+from kb_service.documents.metadata_filter import parse_conditions
 from kb_service.documents.queries import SORT_FIELDS, DocumentFilter
 from kb_service.documents.upload import OnConflict
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -99,8 +100,15 @@ async def _filter(
         Text | None,
         Query(max_length=255, description="Only documents with this in their name, in upper or lower case"),
     ] = None,
+    metadata: Annotated[
+        Text | None,
+        Query(
+            max_length=10_000,
+            description="A JSON object: only documents with this metadata, as in the filters of a search",
+        ),
+    ] = None,
 ) -> DocumentFilter:
-    return DocumentFilter(status, name, name_contains)
+    return DocumentFilter(status, name, name_contains, parse_conditions(metadata or "{}"))
 
 
 @router.get("", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound))

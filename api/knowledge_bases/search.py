@@ -3,6 +3,7 @@
 from fastapi import Depends
 from pydantic import Field
 
+from api.container import AppContext
 from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Envelope, RequestModel, Text
@@ -12,6 +13,7 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
+from kb_service.documents.queries import metadata_by_id
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.request import RetrievalOptions
@@ -21,12 +23,18 @@ View = Depends(requires(Permission.KB_VIEW))
 _ERRORS = error_responses(InvalidRequest, EmptyQuery, QueryTooLong, KnowledgeBaseNotFound, *EMBEDDING_FAILURES)
 
 
-class SearchBody(RequestModel, RetrievalOptions):
+class QueryBody(RequestModel, RetrievalOptions):
     """What to look for; a choice that is left out is the knowledge base's, then the product's."""
 
     query: Text = Field(examples=["服务器配置要求"])
     filters: Filters = Field(default_factory=Filters, description="Which documents count")
     explain: bool = Field(default=False, description="Show how each passage got its place, and what was dropped")
+
+
+class SearchBody(QueryBody):
+    """What to look for, and what to show."""
+
+    include_metadata: bool = Field(default=False, description="Show the metadata of each passage's document")
 
 
 class WideSearchBody(SearchBody):
@@ -43,7 +51,17 @@ async def _search(
         most = (await context.live.read(session)).search_top_k
     request = context.knowledge.searcher.resolve(rows, body.query, body, filters=body.filters, top_k=most)
     result = await context.knowledge.searcher.search(principal, rows, request, explain=body.explain)
-    return Envelope(data=search_answer(result, explain=body.explain))
+    answer = search_answer(result, explain=body.explain)
+    if body.include_metadata:
+        await _add_metadata(context, answer)
+    return Envelope(data=answer)
+
+
+async def _add_metadata(context: AppContext, answer: SearchAnswer) -> None:
+    async with context.database.reading() as session:
+        metadata = await metadata_by_id(session, {passage.document_id for passage in answer.results})
+    for passage in answer.results:
+        passage.metadata = metadata.get(passage.document_id)
 
 
 @router.post("/knowledge-bases/{kb_id}/search", dependencies=[View], responses=_ERRORS)

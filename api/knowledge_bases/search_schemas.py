@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from api.http.responses import ResponseModel
 from core.text.sanitize import strip_hidden
@@ -55,7 +55,7 @@ class ContextAnswer(ResponseModel):
 class PassageAnswer(ResponseModel):
     """A passage; spans count characters of the document's extracted text.
 
-    Texts are shown without hidden characters; the chunk itself has them.
+    Texts are shown without hidden characters; the chunk itself has them. ``metadata`` is the document's, if asked for.
     """
 
     document_id: str
@@ -72,6 +72,7 @@ class PassageAnswer(ResponseModel):
     before: list[ContextAnswer] = Field(default=[])
     after: list[ContextAnswer] = Field(default=[])
     legs: Explanation | None = None
+    metadata: dict[str, JsonValue] | None = None
 
 
 class ReasonAnswer(ResponseModel):

@@ -1,7 +1,7 @@
 """Queries for single documents and lists of them."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import func
@@ -12,6 +12,8 @@ from core.auth.principal import Action, Principal
 from core.db.name_part import contains_ignoring_case
 from core.db.pagination import PageRequest, paginate
 from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound
+from kb_service.documents.metadata import Attributes
+from kb_service.documents.metadata_filter import MetadataConditions, metadata_clauses
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, DocumentStatus
 from kb_service.visibility import Viewer, visible_to
@@ -27,6 +29,7 @@ class DocumentFilter:
     status: DocumentStatus | None = None
     name: str | None = None
     name_contains: str | None = None
+    metadata: MetadataConditions = field(default_factory=MetadataConditions)
 
 
 _ALL = DocumentFilter()
@@ -137,6 +140,12 @@ async def list_open(session: AsyncSession, viewer: Viewer, knowledge_base_id: st
     return (await session.exec(query)).all()
 
 
+async def metadata_by_id(session: AsyncSession, document_ids: Collection[str]) -> dict[str, Attributes]:
+    """The metadata of documents that the caller is known to read."""
+    query = select(Document.id, col(Document.attributes)).where(col(Document.id).in_(document_ids))
+    return dict((await session.exec(query)).all())
+
+
 async def storage_keys(session: AsyncSession) -> set[str]:
     """Storage keys of all documents' files, including older revisions."""
     query = select(col(Document.storage_key), col(Document.superseded_keys))
@@ -161,6 +170,8 @@ async def list_documents(
         conditions.append(col(Document.name) == only.name)
     if only.name_contains:
         conditions.append(contains_ignoring_case(col(Document.name), only.name_contains))
+    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    conditions += metadata_clauses(only.metadata, is_sqlite=is_sqlite)
     query = paginate(
         select(Document).where(*conditions),
         page,

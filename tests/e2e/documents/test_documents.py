@@ -1,6 +1,7 @@
 """Documents (seed 002, sections 9.6 to 9.9), over HTTP."""
 
 import hashlib
+import json
 from typing import Any
 
 import pytest
@@ -196,3 +197,25 @@ def test_document_is_found_only_below_its_own_knowledge_base(user: Api, kb: str)
     for method, tail in (("GET", ""), ("DELETE", ""), ("POST", "/retry")):
         user.refused(DocumentNotFound, method, path + tail)
     assert user.wait(kb, document_id)["status"] == "completed"
+
+
+def test_documents_are_listed_by_their_metadata(user: Api):
+    kb_id = user.create_kb()
+    for name, metadata in (
+        ("a.txt", {"team": "blue", "year": 2024}),
+        ("b.txt", {"team": ["red", "blue"]}),
+        ("c.txt", {}),
+    ):
+        user.put_file(kb_id, name, f"Text of {name}.", metadata=json.dumps(metadata))
+
+    def names(metadata: dict[str, Any]) -> set[str]:
+        listing = user.get(f"/knowledge-bases/{kb_id}/documents", metadata=json.dumps(metadata))
+        assert listing["total"] == len(listing["items"])
+        return {item["name"] for item in listing["items"]}
+
+    assert names({"team": "blue"}) == {"a.txt", "b.txt"}
+    assert names({"team": ["red", "green"]}) == {"b.txt"}
+    assert names({"team": "blue", "year": {"gte": 2024}}) == {"a.txt"}
+    assert names({}) == {"a.txt", "b.txt", "c.txt"}
+    for broken in ("{", "[]", '{"team": {"like": "b"}}'):
+        user.refused(InvalidRequest, "GET", f"/knowledge-bases/{kb_id}/documents", params={"metadata": broken})

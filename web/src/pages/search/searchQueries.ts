@@ -29,7 +29,7 @@ export function useTestSearch(kbId: string, asked: SearchRequest, enabled = true
       call(
         api.POST("/api/v1/knowledge-bases/{kb_id}/search", {
           params: { path: { kb_id: kbId } },
-          body: body(asked),
+          body: { ...body(asked), include_metadata: false },
           signal,
         }),
       ),
@@ -44,7 +44,7 @@ export function useWideSearch({ q, kb, filters, options }: WideSearchParams) {
     queryFn: ({ signal }) =>
       call(
         api.POST("/api/v1/search", {
-          body: { ...body({ q, filters, options }), ...(kb && { knowledge_base_ids: kb }) },
+          body: { ...body({ q, filters, options }), include_metadata: false, ...(kb && { knowledge_base_ids: kb }) },
           signal,
         }),
       ),
