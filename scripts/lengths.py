@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _FOLDERS = (
-    *("core", "kb_service", "skills", "ingestion", "agents", "rules", "api", "cli"),
+    *("agentex", "core", "kb_service", "skills", "ingestion", "agents", "rules", "api", "cli"),
     *("migrations", "scripts", "benchmarks", "tests"),
 )
 _FILE_LINES = 700

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-_PRODUCT = ("core", "kb_service", "skills", "ingestion", "agents", "rules", "api", "cli")
+_PRODUCT = ("agentex", "core", "kb_service", "skills", "ingestion", "agents", "rules", "api", "cli")
 # Tests and benchmarks of before the rule still hold such names; new ones should not.
 _FOLDERS = (*_PRODUCT, "scripts")
 _CLASS_FOLDERS = (*_PRODUCT, "benchmarks")

@@ -19,7 +19,7 @@ from core.settings import Settings
 from scripts import env_example, lengths, names, pin
 from tests.fixtures.paths import ROOT
 
-PACKAGES = ("core", "kb_service", "skills", "ingestion", "agents", "rules", "api", "cli", "migrations")
+PACKAGES = ("agentex", "core", "kb_service", "skills", "ingestion", "agents", "rules", "api", "cli", "migrations")
 # Folder -> the module that names each of its modules.
 REGISTRIES = {
     "agents/llm": "factory.py",

@@ -28,5 +28,5 @@ def test_every_room_exists(room: str):
 
 def test_every_package_has_a_place_in_the_tree():
     layers = PAGE.partition("## The tree at a glance")[2].partition("```\n")[2].partition("```")[0]
-    for package in ("core", "kb_service", "skills", "ingestion", "agents", "rules", "api", "cli"):
+    for package in ("agentex", "core", "kb_service", "skills", "ingestion", "agents", "rules", "api", "cli"):
         assert re.search(rf"\b{package}\b", layers)
