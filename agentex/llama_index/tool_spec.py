@@ -50,7 +50,7 @@ class AgentexToolSpec(BaseToolSpec):
             top_k: most passages, from 1 to 100.
         """
         passages = self._client.search(query, knowledge_base_ids, filters={}, options={"top_k": top_k})
-        return _json([{"passage_id": passage["chunk_id"], **_shown(passage)} for passage in passages])
+        return _json([{"passage_id": passage["chunk_id"], **_passage_fields(passage)} for passage in passages])
 
     def read_passage(self, knowledge_base_id: str, passage_id: str) -> str:
         """Read one passage of a document in full.
@@ -59,7 +59,7 @@ class AgentexToolSpec(BaseToolSpec):
             knowledge_base_id: as a search says.
             passage_id: as a search says.
         """
-        return _json(_shown(self._client.read_passage(knowledge_base_id, passage_id)))
+        return _json(_passage_fields(self._client.read_passage(knowledge_base_id, passage_id)))
 
     async def alist_knowledge_bases(self) -> str:
         """List the knowledge bases that can be searched, with what they are about."""
@@ -76,7 +76,7 @@ class AgentexToolSpec(BaseToolSpec):
         return await asyncio.to_thread(self.read_passage, knowledge_base_id, passage_id)
 
 
-def _shown(passage: JsonObject) -> JsonObject:
+def _passage_fields(passage: JsonObject) -> JsonObject:
     return {name: passage[name] for name in _SHOWN if name in passage}
 
 

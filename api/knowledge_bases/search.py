@@ -23,7 +23,7 @@ View = Depends(requires(Permission.KB_VIEW))
 _ERRORS = error_responses(InvalidRequest, EmptyQuery, QueryTooLong, KnowledgeBaseNotFound, *EMBEDDING_FAILURES)
 
 
-class QueryBody(RequestModel, RetrievalOptions):
+class RetrievalBody(RequestModel, RetrievalOptions):
     """What to look for; a choice that is left out is the knowledge base's, then the product's."""
 
     query: Text = Field(examples=["服务器配置要求"])
@@ -31,7 +31,7 @@ class QueryBody(RequestModel, RetrievalOptions):
     explain: bool = Field(default=False, description="Show how each passage got its place, and what was dropped")
 
 
-class SearchBody(QueryBody):
+class SearchBody(RetrievalBody):
     """What to look for, and what to show."""
 
     include_metadata: bool = Field(default=False, description="Show the metadata of each passage's document")

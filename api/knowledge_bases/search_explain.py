@@ -9,7 +9,7 @@ from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
-from api.knowledge_bases.search import QueryBody
+from api.knowledge_bases.search import RetrievalBody
 from api.knowledge_bases.search_schemas import Explanation, ReasonAnswer, explanation, reason_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Action
@@ -25,7 +25,7 @@ router = Router(prefix="/api/v1", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
 
 
-class WhyBody(QueryBody):
+class WhyBody(RetrievalBody):
     """A search, and the passage in question: by its id, or by its document and some words."""
 
     chunk_id: Text | None = Field(default=None, max_length=36)
