@@ -12,7 +12,7 @@ from core.runtime_config.live import LiveSettings
 from rules.actions.base import ActionServices
 from rules.event_drops import DropCounter
 from rules.execution import leases, retention
-from rules.execution.dispatcher import Dispatcher
+from rules.execution.dispatcher import Dispatcher, find_work
 from rules.execution.executor import RuleExecutor
 from rules.sources.mcp import McpEvents
 from rules.sources.platform import PlatformEvents
@@ -53,6 +53,7 @@ class RuleEngine:
         self._platform = PlatformEvents(database, live)
         self._schedules = ScheduleEvents(database)
         self._wake = asyncio.Event()
+        self._has_rules = True
         self._running: asyncio.Future[Any] | None = None
         self.drops = DropCounter(database)
         self._servers = McpEvents(database, services.mcp, self._driver, self.wake, self.drops)
@@ -66,7 +67,7 @@ class RuleEngine:
         loops = (
             self._repeat("decide", self._decide_and_execute, 0),
             self._repeat("schedule", self._accept_due, _SCHEDULE_SECONDS),
-            self._repeat("servers", self._servers.follow, _SERVERS_SECONDS),
+            self._repeat("servers", self._follow_servers, _SERVERS_SECONDS),
             self._repeat("platform", self._read_platform, _PLATFORM_SECONDS),
             self._repeat("drops", self.drops.write, _DROPS_SECONDS),
             self._repeat("retention", self._delete_old, _RETENTION_SECONDS),
@@ -91,8 +92,10 @@ class RuleEngine:
 
     async def _decide_and_execute(self) -> None:
         self._wake.clear()
-        decided = await self._dispatcher.decide_next()
-        begun = await self._executor.execute_due()
+        work = await find_work(self._database)
+        self._has_rules = work.has_rules
+        decided = await self._dispatcher.decide_next() if work.has_events else 0
+        begun = await self._executor.execute_due() if work.has_firings or decided else 0
         if decided or begun:
             # What just ended may be followed by another firing of the same rule.
             await asyncio.sleep(0)
@@ -105,8 +108,13 @@ class RuleEngine:
                 task.cancel()
 
     async def _accept_due(self) -> None:
-        if await self._schedules.read():
+        if self._has_rules and await self._schedules.read():
             self.wake()
+
+    async def _follow_servers(self) -> None:
+        # Of what nobody listens to, nothing has to end either.
+        if self._has_rules or self._servers.is_listening:
+            await self._servers.follow()
 
     async def _read_platform(self) -> None:
         if await self._platform.read():

@@ -69,6 +69,11 @@ class McpEvents:
         self._wake = wake
         self._listeners: dict[str, _Listener] = {}
 
+    @property
+    def is_listening(self) -> bool:
+        """Whether this process listens to a connection."""
+        return bool(self._listeners)
+
     async def follow(self) -> None:
         """Listen to what rules name now, and no longer to what they don't; called again and again."""
         expected = {row.id: row for row in await self._connections()}
