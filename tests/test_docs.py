@@ -79,8 +79,9 @@ def mentioned_commands() -> Iterator[tuple[str, list[str]]]:
 
 def test_every_mentioned_command_and_option_exists():
     wrong: list[str] = []
+    root = typer.main.get_command(build())
     for document, words in mentioned_commands():
-        command, place = typer.main.get_command(build()), 0
+        command, place = root, 0
         while words[place : place + 1] and words[place] in getattr(command, "commands", {}):
             command, place = command.commands[words[place]], place + 1
         options = {option for parameter in command.params for option in parameter.opts}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kb_service.embeddings.catalog import MINILM
 from tests.fixtures.files.hostile_documents import ENCODINGS, END_SECONDS, GOOD_SECONDS, TABLE, UPLOAD_SECONDS, ok
 from tests.fixtures.http.client import Api, check_error, check_success
 from tests.fixtures.product.server import Server
@@ -28,7 +29,8 @@ def api(server: Server) -> Api:
 
 @pytest.fixture(scope="module")
 def kb(api: Api) -> str:
-    return api.create_kb()
+    # The smaller encoder: what is tested happens before.
+    return api.create_kb(embedding_model=MINILM.name)
 
 
 def processes(server: Server) -> dict[str, int]:

@@ -13,9 +13,7 @@ from tests.fixtures.http.client import TERMINAL, Api, eventually
 from tests.fixtures.product.server import one_shape
 
 SHORT = "# Note\n\nThe zebra sleeps at noon.\n"
-LONG = "\n\n".join(
-    f"## Part {n}\n\n" + f"Sentence number {n} of a long text tells of a zebra. " * 5 for n in range(200)
-)
+LONG = "\n\n".join(f"## Part {n}\n\n" + f"Sentence number {n} of a long text tells of a zebra. " * 5 for n in range(90))
 STAGES = ("queued", "parsing", "splitting", "embedding", "done")
 Row = dict[str, Any]
 
@@ -79,6 +77,7 @@ def test_document_that_waits_or_rests_has_no_time_left(user: Api, kb: str):
     assert (end["status"], end["attempt"], end["eta_seconds"]) == ("completed", 1, None)
 
 
+@one_shape
 def test_knowledge_base_tells_when_all_is_done(user: Api, kb: str):
     base = f"/knowledge-bases/{kb}"
     user.post(f"{base}/pause")
@@ -105,6 +104,7 @@ def test_knowledge_base_tells_when_all_is_done(user: Api, kb: str):
     assert (looks[-1]["percent"], looks[-1]["eta_seconds"]) == (100, 0)
 
 
+@one_shape
 def test_small_document_is_no_measure_of_a_large_one(user: Api, kb: str):
     base = f"/knowledge-bases/{kb}"
     user.ingest(kb, "note.md", "zebra")

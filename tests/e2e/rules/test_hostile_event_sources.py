@@ -131,7 +131,9 @@ def test_source_that_disconnects_after_each_event_is_heard_again_and_again(
 # --- Flooding --------------------------------------------------------------------------------------------------------
 
 
-@both_transports
+@pytest.mark.parametrize(
+    ("server", "transport"), [("embedded", "websocket"), ("external", "standard")], indirect=["server"]
+)
 def test_flood_is_taken_whole_and_in_order_while_others_are_served(
     server: Server, writer: Api, events: EventServer, transport: str
 ):

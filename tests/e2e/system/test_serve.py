@@ -15,13 +15,13 @@ import httpx
 import psutil
 import pytest
 
-from tests.fixtures.http.client import Api
 from tests.fixtures.paths import ROOT
 from tests.fixtures.product.environment import without_settings
 from tests.fixtures.product.processes import is_running, read_parts, redis_program, runtime_dir, wait_until
 
 PARTS = ("redis", "engine", "worker", "api")
 START_SECONDS = 300.0
+BARE = {"AGENTEX_DOCUMENTATION_ENABLED": "false"}
 
 
 class Serving:
@@ -101,7 +101,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Serving]:
     redis_program()
-    with serving(folder, "--port", "0") as run:
+    # The first start with the guide is tested in the browser.
+    with serving(folder, "--port", "0", **BARE) as run:
         run.wait_ready()
         yield run
 
@@ -127,23 +128,6 @@ def test_client_finds_the_server_and_logs_in_by_itself(server: Serving, folder: 
     )
     assert said.returncode == 0, said.stderr
     assert json.loads(said.stdout)["url"] == server.url
-
-
-def test_guide_is_found_from_the_first_start_on(server: Serving, folder: Path):
-    password = (folder / "initial-admin-password").read_text().strip()
-    with httpx.Client(base_url=server.url, timeout=60) as http:
-        admin = Api(http, {}).log_in("admin", password)
-        (guide,) = admin.get("/knowledge-bases")["items"]
-        assert guide["is_public"]
-        assert guide["document_count"] > 0
-        rows = f"/knowledge-bases/{guide['id']}/documents"
-
-        def all_completed() -> bool:
-            items = admin.get(rows, page_size=100)["items"]
-            return {item["status"] for item in items} == {"completed"}
-
-        wait_until(all_completed, seconds=START_SECONDS, what="the guide is indexed")
-        assert admin.search(guide["id"], "how do I create a knowledge base")
 
 
 def test_second_start_on_the_folder_is_refused(server: Serving, folder: Path):
@@ -173,15 +157,13 @@ def test_killed_part_is_back(server: Serving, name: str):
 
 def test_next_start_works_after_the_supervisor_was_killed(tmp_path: Path):
     folder = tmp_path / "data"
-    # Else its first start indexes the guide, which another test looks at.
-    bare = {"AGENTEX_DOCUMENTATION_ENABLED": "false"}
-    with serving(folder, "--port", "0", **bare) as killed:
+    with serving(folder, "--port", "0", **BARE) as killed:
         killed.wait_ready()
         pids = [killed.parts[name]["pid"] for name in PARTS]
         killed.process.kill()
         killed.process.wait()
         port = str(httpx.URL(killed.url).port)
-        with serving(folder, "--port", port, **bare) as run:
+        with serving(folder, "--port", port, **BARE) as run:
             run.wait_ready()
             assert not any(map(is_running, pids))
             assert (folder / "initial-admin-password").read_text().strip() not in run.text

