@@ -1,6 +1,8 @@
 """A LlamaIndex vector store whose texts, vectors and search are a knowledge base's."""
 
 import asyncio
+import hashlib
+import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -26,6 +28,8 @@ REF_DOC_ID = "llama_index_ref_doc_id"
 CHARACTERS = "llama_index_characters"
 _OWN_KEYS = {NODE_ID, REF_DOC_ID, CHARACTERS}
 _UPLOAD_SIZE = 500
+_MAX_ID_CHARACTERS = 5000
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _POLL_SECONDS = (0.1, 5.0)
 _MAX_DENSE_WEIGHT = 2.0
 _HYBRID = {VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.SEMANTIC_HYBRID}
@@ -246,7 +250,13 @@ def _file(node: BaseNode) -> TextFile:
     own: JsonObject = {NODE_ID: node.node_id, CHARACTERS: len(text.strip())}
     if node.ref_doc_id is not None:
         own[REF_DOC_ID] = node.ref_doc_id
-    return TextFile(f"{node.node_id}.txt", text, {**metadata, **own})
+    return TextFile(_file_name(node.node_id), text, {**metadata, **own})
+
+
+def _file_name(node_id: str) -> str:
+    """The name of a node's document: its id, or what stands for an id that is no file's name."""
+    stem = node_id if _PLAIN.fullmatch(node_id) else hashlib.sha256(node_id.encode()).hexdigest()
+    return f"{stem}.txt"
 
 
 def _is_current(document: JsonObject) -> bool:
@@ -295,6 +305,15 @@ def _weights(query: VectorStoreQuery) -> JsonObject:
     return {"dense_weight": _MAX_DENSE_WEIGHT if share >= 1 else min(_MAX_DENSE_WEIGHT, share / (1 - share))}
 
 
-def _slices(values: Sequence[str]) -> Iterator[list[str]]:
-    for start in range(0, len(values), MAX_CONDITION_VALUES):
-        yield list(values[start : start + MAX_CONDITION_VALUES])
+def _slices(node_ids: Sequence[str]) -> Iterator[list[str]]:
+    """As many ids at a time as a filter takes, and as an address has room for."""
+    ids: list[str] = []
+    characters = 0
+    for node_id in node_ids:
+        if len(ids) == MAX_CONDITION_VALUES or (ids and characters + len(node_id) > _MAX_ID_CHARACTERS):
+            yield ids
+            ids, characters = [], 0
+        ids.append(node_id)
+        characters += len(node_id)
+    if ids:
+        yield ids

@@ -322,6 +322,14 @@ def test_many_nodes_are_added_and_deleted(open_store: Callable[..., AgentexVecto
     assert store.get_nodes() == []
 
 
+def test_any_id_of_a_node_is_kept(open_store: Callable[..., AgentexVectorStore]):
+    store = open_store()
+    ids = ["docs/a.md_part_0", "other/a.md_part_0", "部署", "x" * 900, "."]
+    store.add([TextNode(id_=node_id, text=f"Text number {place}.") for place, node_id in enumerate(ids)])
+    assert {item.node_id for item in store.get_nodes(ids)} == set(ids)
+    assert set(store.query(VectorStoreQuery(query_str="Text number", similarity_top_k=9)).ids) == set(ids)
+
+
 def test_node_that_the_server_refuses_is_named(open_store: Callable[..., AgentexVectorStore]):
     store = open_store()
     with pytest.raises(AgentexRequestError, match="was refused") as refusal:
