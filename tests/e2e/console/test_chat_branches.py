@@ -146,6 +146,7 @@ def test_failed_run_is_tried_again_in_a_branch(
     chat.ask(FAILING)
     failure = chat.page.get_by_role("alert")
     expect(failure).to_contain_text("HTTP 401")
+    expect(failure).to_contain_text("Error LLM_ERROR")
     origin = chat.page.url
     failure.get_by_role("button", name="Try again").click()
     branches = Branches(chat)

@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 from tests.e2e.console.conftest import Console, OpenConsole
 from tests.fixtures.http.client import Api, unique
 from tests.fixtures.product.server import Server
+from tests.fixtures.rules.written_rules import developer
 from tests.fixtures.skills.skill_texts import REPORT
 
 
@@ -37,6 +38,17 @@ def test_palette_finds_pages_and_things_by_keyboard(
     expect(finder).to_be_hidden()
 
 
+def share_rule(server: Server, reader: Api, name: str) -> None:
+    """A rule of somebody else's that the reader may see."""
+    owner = developer(server)
+    trigger, notify = (
+        {"event_type": "document.failed"},
+        {"type": "notify", "params": {"title": "Failed", "text": "See the log"}},
+    )
+    rule = owner.post("/rules", {"name": name, "trigger_config": trigger, "actions": [notify]})
+    owner.put(f"/rules/{rule['id']}/shares", {"shares": [{"user_id": reader.user_id, "access": "read"}]})
+
+
 def test_palette_never_shows_what_others_may_not_read(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole
 ):
@@ -49,6 +61,7 @@ def test_palette_never_shows_what_others_may_not_read(
     member.put(f"/knowledge-bases/{kb}/documents/{hidden}/access", {"readers": []})
     member.post("/skills", {"content": REPORT.replace("Daily report", f"{mark} report")})
     member.post("/sessions", {"title": f"{mark} talk"})
+    share_rule(embedded, member, f"{mark} rule")
 
     def found(console: Console) -> list[str]:
         page = console.page
@@ -61,7 +74,7 @@ def test_palette_never_shows_what_others_may_not_read(
     owner, other = open_console(embedded, member), open_console(embedded, reader)
     owner.open("/")
     mine = " ".join(found(owner))
-    for kind in ("hidden.md", "open.md", "private.md", "report", "talk"):
+    for kind in ("hidden.md", "open.md", "private.md", "report", "rule", "talk"):
         assert f"{mark} {kind}" in mine
     other.open("/")
     assert [text for text in found(other) if mark in text and "open.md" not in text] == []

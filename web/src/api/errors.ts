@@ -28,6 +28,29 @@ export class ApiError extends Error {
   get status(): number {
     return Math.floor(this.code / 100);
   }
+
+  /** What an operator looks for in the log. */
+  get shownCode(): string {
+    return String(this.code);
+  }
+}
+
+/** What ended a run; the stream of its events says a name instead of a number. */
+export class RunFailure extends ApiError {
+  override name = "RunFailure";
+
+  constructor(
+    message: string,
+    /** Such as `LLM_ERROR`. */
+    readonly runCode: string,
+    requestId: string | null,
+  ) {
+    super(message, 50_000, {}, requestId);
+  }
+
+  override get shownCode(): string {
+    return this.runCode || super.shownCode;
+  }
 }
 
 export function unreachable(cause: unknown): ApiError {

@@ -1,4 +1,4 @@
-/** The command palette (Ctrl/Cmd-K): pages, knowledge bases, documents, skills and conversations by name. */
+/** The command palette (Ctrl/Cmd-K): pages, knowledge bases, documents, skills, rules and conversations by name. */
 import { Dialog } from "@base-ui/react/dialog";
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";

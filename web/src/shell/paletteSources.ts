@@ -3,7 +3,7 @@ import type { Permission } from "@/api/account";
 import { api, call } from "@/api/client";
 
 export interface PaletteEntry {
-  kind: "page" | "knowledge_base" | "document" | "skill" | "conversation";
+  kind: "page" | "knowledge_base" | "document" | "skill" | "rule" | "conversation";
   title: string;
   /** The knowledge base that it is in. */
   place?: string;
@@ -23,6 +23,7 @@ export async function findEntries(
     may("kb:view") && findKnowledgeBases(words, signal),
     may("kb:view") && findDocuments(words, signal),
     may("skill:view") && findSkills(words, signal),
+    may("rule:view") && findRules(words, signal),
     may("session:view") && findConversations(words, signal),
   ];
   const found = await Promise.allSettled(sources.filter((source) => source !== false));
@@ -53,6 +54,12 @@ async function findSkills(words: string, signal: AbortSignal): Promise<PaletteEn
   const query = { page: 1, page_size: SHOWN, q: words, include_public: true };
   const { items } = await call(api.GET("/api/v1/skills", { params: { query }, signal }));
   return items.map(({ id, name }) => ({ kind: "skill", title: name, href: `/skills/${id}` }));
+}
+
+async function findRules(words: string, signal: AbortSignal): Promise<PaletteEntry[]> {
+  const query = { page: 1, page_size: SHOWN, q: words };
+  const { items } = await call(api.GET("/api/v1/rules", { params: { query }, signal }));
+  return items.map(({ id, name }) => ({ kind: "rule", title: name, href: `/rules/${id}` }));
 }
 
 async function findConversations(words: string, signal: AbortSignal): Promise<PaletteEntry[]> {

@@ -66,7 +66,7 @@ export function ErrorNotice({ error, onRetry, busy }: ErrorNoticeProps) {
             <p key={reason}>{reason}</p>
           ))}
         {problem?.requestId && (
-          <p className={styles.small}>{t("error.reference", { code: problem.code, id: problem.requestId })}</p>
+          <p className={styles.small}>{t("error.reference", { code: problem.shownCode, id: problem.requestId })}</p>
         )}
       </div>
       {onRetry && (

@@ -15,6 +15,7 @@ import { Pager } from "@/components/layout/Pager";
 import { formatDateTime } from "@/i18n/format";
 import { SearchField } from "@/pages/connections/SearchField";
 import { ACTIONS, auditParameters, auditQueryString } from "./auditFilter";
+import { useActName } from "./auditNames";
 import type { AuditSearch } from "./routes";
 
 const route = getRouteApi("/shell/admin/audit");
@@ -66,13 +67,14 @@ export function AuditLog(): ReactElement {
 
 function AuditFilters({ search, onChange }: { search: AuditSearch; onChange: (part: AuditSearch) => void }) {
   const { t } = useTranslation("admin");
+  const actName = useActName();
   return (
     <div className={styles.filters}>
       <SearchField label={t("audit.search")} value={search.q ?? ""} onSearch={(q) => onChange({ q: q || undefined })} />
       <SelectField
         label={t("audit.action")}
         value={search.action ?? ""}
-        options={[{ value: "", label: t("user.any") }, ...ACTIONS.map((value) => ({ value, label: value }))]}
+        options={[{ value: "", label: t("user.any") }, ...ACTIONS.map((value) => ({ value, label: actName(value) }))]}
         onChange={(event) => onChange({ action: event.target.value || undefined })}
       />
       <SearchField
@@ -102,15 +104,14 @@ function detailText(details: Schemas["AuditAnswer"]["details"]): string {
 
 function Acts({ acts }: { acts: Schemas["AuditAnswer"][] }) {
   const { t } = useTranslation("admin");
+  const actName = useActName();
   const columns = ["time", "action", "actor", "object", "from", "details"] as const;
   return (
     <Table label={t("tab.audit")} head={columns.map((each) => <th key={each}>{t(`audit.${each}`)}</th>)}>
       {acts.map((act) => (
         <tr key={act.id}>
           <td className={styles.unbroken}>{formatDateTime(act.created_at)}</td>
-          <td>
-            <code>{act.action}</code>
-          </td>
+          <td title={act.action}>{actName(act.action)}</td>
           <td>
             {act.actor_name ? (
               <Link to="/admin/audit" search={{ actor: act.actor_name }} title={t("audit.only_actor")}>

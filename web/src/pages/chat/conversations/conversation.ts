@@ -9,7 +9,7 @@ import {
   type ResumeEntry,
 } from "@ag-ui/core";
 import { api, call } from "@/api/client";
-import { ApiError } from "@/api/errors";
+import { ApiError, RunFailure } from "@/api/errors";
 import { type Attachment, contentOf, type ShownAttachment } from "../composer/attachments";
 import { MessageList } from "./messageList";
 import { ThreadAgent } from "./threadAgent";
@@ -402,7 +402,7 @@ export class Conversation {
   }
 
   private failureOf(event: BaseEvent): ApiError {
-    return new ApiError(textOf(event, "message"), 50_000, {}, this.reader?.requestId ?? null);
+    return new RunFailure(textOf(event, "message"), textOf(event, "code"), this.reader?.requestId ?? null);
   }
 
   private finishStep(name: string, at: number): void {

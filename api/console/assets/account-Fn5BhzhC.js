@@ -1,1 +1,0 @@
-import{t as e}from"./queryOptions-Dfvzj6n2.js";import{n as t,t as n,y as r}from"./client-lWTVUEB6.js";var i=e({queryKey:[`account`],queryFn:()=>t(n.GET(`/api/v1/users/me`)),staleTime:6e4});function a(){return r(i).data}function o(){let e=a()?.permissions;return t=>e?.includes(t)??!1}export{a as n,o as r,i as t};

@@ -1,1 +1,0 @@
-export{n as lastChoices,r as startConversation}from"./start-DvA5V90y.js";
