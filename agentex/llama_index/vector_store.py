@@ -228,6 +228,7 @@ class AgentexVectorStore(BasePydanticVectorStore):
         deadline = time.monotonic() + self.indexing_timeout
         pause, longest = _POLL_SECONDS
         while waiting := [document for document in self._documents(node_ids) if not _is_current(document)]:
+            node_ids = [document["metadata"][NODE_ID] for document in waiting]
             failed = [document for document in waiting if document["status"] in {"failed", "cancelled"}]
             if failed:
                 failure = failed[0]["failure"]
