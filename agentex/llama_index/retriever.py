@@ -13,6 +13,8 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from agentex.llama_index.client import AgentexClient, JsonObject
 from agentex.llama_index.filters import metadata_conditions
 
+RESERVED_PREFIX = "llama_index_"
+"""Of the keys by which the vector store knows its nodes; nobody who searches has a use for them."""
 _IDENTIFIERS = ["document_id", "knowledge_base_id"]
 
 
@@ -74,7 +76,9 @@ def passage_node(passage: JsonObject) -> TextNode:
     The text has what a search shows around the passage, where it was asked for that (``neighbours``, ``expand``).
     """
     around = [*passage["before"], passage, *passage["after"]]
-    metadata: dict[str, Any] = {**(passage["metadata"] or {}), "file_name": passage["document_name"]}
+    own: JsonObject = passage["metadata"] or {}
+    metadata: dict[str, Any] = {"file_name": passage["document_name"]}
+    metadata |= {key: value for key, value in own.items() if not key.startswith(RESERVED_PREFIX)}
     if passage["page"] is not None:
         metadata["page_label"] = str(passage["page"])
     if passage["heading_path"]:

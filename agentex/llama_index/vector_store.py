@@ -21,11 +21,11 @@ from llama_index.core.vector_stores.types import (
 
 from agentex.llama_index.client import MAX_CONDITION_VALUES, AgentexClient, JsonObject, TextFile
 from agentex.llama_index.filters import metadata_conditions
-from agentex.llama_index.retriever import passage_node
+from agentex.llama_index.retriever import RESERVED_PREFIX, passage_node
 
-NODE_ID = "llama_index_node_id"
-REF_DOC_ID = "llama_index_ref_doc_id"
-CHARACTERS = "llama_index_characters"
+NODE_ID = f"{RESERVED_PREFIX}node_id"
+REF_DOC_ID = f"{RESERVED_PREFIX}ref_doc_id"
+CHARACTERS = f"{RESERVED_PREFIX}characters"
 _OWN_KEYS = {NODE_ID, REF_DOC_ID, CHARACTERS}
 _UPLOAD_SIZE = 500
 _MAX_ID_CHARACTERS = 5000

@@ -322,6 +322,16 @@ def test_many_nodes_are_added_and_deleted(open_store: Callable[..., AgentexVecto
     assert store.get_nodes() == []
 
 
+def test_retriever_shows_a_nodes_own_metadata(
+    open_store: Callable[..., AgentexVectorStore], retrieve_from: Callable[..., AgentexRetriever]
+):
+    store = open_store()
+    store.add([node("The relay listens on port 8000.", file_name="relay.md")])
+    metadata = retrieve_from(store.knowledge_base).retrieve("port")[0].metadata
+    assert metadata["file_name"] == "relay.md"
+    assert not any(key.startswith("llama_index_") for key in metadata)
+
+
 def test_any_id_of_a_node_is_kept(open_store: Callable[..., AgentexVectorStore]):
     store = open_store()
     ids = ["docs/a.md_part_0", "other/a.md_part_0", "部署", "x" * 900, "."]
