@@ -271,10 +271,11 @@ RunEvent = (
 )
 
 
-def failure_fields(message: str) -> dict[str, JsonValue]:
+def failure_fields(failure: Failed) -> dict[str, JsonValue]:
     """What the progress of a failed run says of the failure, for who joins later.
 
     ``request_id`` is that of the request that began the run; absent where another process ends it.
     """
     request_id = current_origin().request_id
-    return {"failure": message, **({"request_id": request_id} if request_id else {})}
+    fields: dict[str, JsonValue] = {"failure": failure.message, "failure_code": failure.code}
+    return fields | ({"request_id": request_id} if request_id else {})

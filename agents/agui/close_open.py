@@ -7,7 +7,7 @@ from uuid import uuid4
 from pydantic import JsonValue
 
 from agents.agui.message_reducer import MessageReducer, is_running
-from agents.events import WireEvent, failure_fields
+from agents.events import Failed, WireEvent, failure_fields
 from core.json_access import as_text
 
 # Each opener with its closer and the field that names both, in the order in which they are
@@ -58,7 +58,7 @@ def find_dangling(
 
 
 def end_activities(
-    logged: Iterable[WireEvent], status: str, *, now: Callable[[], int], failure: str | None = None
+    logged: Iterable[WireEvent], status: str, *, now: Callable[[], int], failure: Failed | None = None
 ) -> list[WireEvent]:
     """Events that set the status, and perhaps why a run failed, of all activities that still show it as running."""
     fold = MessageReducer()

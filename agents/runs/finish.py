@@ -96,7 +96,7 @@ async def abort(
         status = RunStatus.FAILED
         is_chinese = is_cjk_dominant(await last_question(work.session, run.session_id))
         failed = failure_event(failure, spent, is_chinese=is_chinese)
-        last = end_activities(logged, "failed", now=now_ms, failure=failed.message)
+        last = end_activities(logged, "failed", now=now_ms, failure=failed)
         last += mapper.translate(failed)
     for event in last:
         transcript.observe(event)

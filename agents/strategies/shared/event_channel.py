@@ -213,7 +213,7 @@ class EventChannel:
             changes: dict[str, JsonValue] = {"status": _status_after(terminal)}
             if isinstance(terminal, Failed):
                 # Who joins later gets no RUN_ERROR.
-                changes |= failure_fields(terminal.message)
+                changes |= failure_fields(terminal)
             self.emit(ActivityChanged(activity.message_id, activity.kind, changes))
         self.emit(terminal)
         self._is_closed = True

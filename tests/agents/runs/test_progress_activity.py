@@ -104,7 +104,7 @@ async def test_progress_of_a_run_that_broke_off_says_so():
 
     shown, last = only_activity(events), events[-1]
     assert isinstance(last, Failed)
-    assert (shown["status"], shown["failure"]) == ("failed", last.message)
+    assert (shown["status"], shown["failure"], shown["failure_code"]) == ("failed", last.message, last.code)
 
 
 async def test_progress_of_a_failed_run_names_the_request_that_began_it():

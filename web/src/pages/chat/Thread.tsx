@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { ArrowDown } from "lucide-react";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { ApiError } from "@/api/errors";
+import { type ApiError, RunFailure } from "@/api/errors";
 import { Button } from "@/components/Button";
 import { ErrorNotice } from "@/components/feedback/ErrorNotice";
 import { Notice } from "@/components/feedback/Notice";
@@ -79,7 +79,7 @@ export function Thread({ view, conversation, opened, onOpen, canAsk }: ThreadPro
         )}
         {view.refusal && <ErrorNotice error={view.refusal} />}
         {failure && !view.refusal && (
-          <RunFailure
+          <FailureNotice
             failure={failure}
             onRetry={
               mayAsk && lastQuestion ? () => actions.branch(lastQuestion.id, textOf(lastQuestion.content)) : undefined
@@ -121,13 +121,13 @@ function hasMessage(turn: Turn, messageId: string): boolean {
   return turn.answers.some(({ id }) => id === messageId);
 }
 
-interface RunFailureProps {
+interface FailureNoticeProps {
   failure: ApiError;
   /** Ask the question again. */
   onRetry: (() => Promise<void>) | undefined;
 }
 
-function RunFailure({ failure, onRetry }: RunFailureProps) {
+function FailureNotice({ failure, onRetry }: FailureNoticeProps) {
   const [busy, setBusy] = useState(false);
   function retry() {
     setBusy(true);
@@ -142,7 +142,7 @@ function useFailure(view: ConversationView, turns: readonly Turn[]): ApiError | 
   if (view.phase !== "idle") return null;
   const kept = failureOf(turns.at(-1));
   if (view.failure || kept === null) return view.failure;
-  return new ApiError(kept.message || t("message.failed"), 50_000, {}, kept.requestId);
+  return new RunFailure(kept.message || t("message.failed"), kept.code, kept.requestId);
 }
 
 function useTurns(view: ConversationView): readonly Turn[] {

@@ -44,6 +44,8 @@ export function turnsOf(messages: readonly Message[], before: readonly Turn[] = 
 export interface TurnFailure {
   /** In words for the person; empty if that is not known. */
   message: string;
+  /** Such as `LLM_ERROR`; empty if that is not known. */
+  code: string;
   /** Of the request that began the run, for reports. */
   requestId: string | null;
 }
@@ -52,9 +54,10 @@ export interface TurnFailure {
 export function failureOf(turn: Turn | undefined): TurnFailure | null {
   const content = turn?.progress?.content;
   if (content?.status !== "failed") return null;
-  const { failure, request_id: requestId } = content;
+  const { failure, failure_code: code, request_id: requestId } = content;
   return {
     message: typeof failure === "string" ? failure : "",
+    code: typeof code === "string" ? code : "",
     requestId: typeof requestId === "string" ? requestId : null,
   };
 }
