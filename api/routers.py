@@ -53,6 +53,7 @@ _MODULES = (
     "knowledge_bases.questions",
     "knowledge_bases.evaluations",
     "knowledge_bases.transfers",
+    "knowledge_bases.knowledge_sources",
     "skills.checks",
     "skills.editor",
     "skills.imports",

@@ -34,6 +34,8 @@ class WorkerContext:
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     clock: ClockSkewMonitor = field(default_factory=ClockSkewMonitor)
     erasing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    # Fewer than the jobs of a worker: long syncs leave room for erasures and transfers.
+    syncing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
 
     @cached_property
     def live(self) -> LiveSettings:

@@ -37,10 +37,8 @@ from ingestion.parsers.preflight import (
     limits_error,
 )
 from ingestion.parsers.text.charset import decode
+from kb_service.document_names import document_name
 
-_FOLDER_MARK = " › "
-# Maximum length of a document's name, less room for a number after it.
-_NAME_BYTES = 250
 _BLOCK = 256 * 1024
 _UTF8_NAME = 0x800
 _ENCRYPTED = 0x1
@@ -117,17 +115,6 @@ async def open_zip_upload(file: IO[bytes], name: str, limits: ParseLimits) -> Zi
         CorruptArchive: it can't be read.
     """
     return await to_thread.run_sync(_open, file, name, limits)
-
-
-def document_name(parts: Sequence[str]) -> str:
-    """The name of a document that came from a folder or an archive: ``a › b.html``.
-
-    The server keeps no folders. A name too long for it loses its first characters, not the file's own name.
-    """
-    name = _FOLDER_MARK.join(part.strip() for part in parts).rstrip(". ")
-    while len(name.encode()) > _NAME_BYTES:
-        name = "…" + name.removeprefix("…")[1:]
-    return name
 
 
 def _open(file: IO[bytes], name: str, limits: ParseLimits) -> ZipUpload:

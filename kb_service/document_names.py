@@ -1,7 +1,7 @@
 """Document display names: cleaned of misleading characters, and numbered."""
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple, cast
 
@@ -17,6 +17,9 @@ from kb_service.models import Document, KnowledgeBase
 from kb_service.visibility import Viewer, granted_to
 
 _NAME_BYTES = 255
+# Less room for a number after it.
+_PATH_NAME_BYTES = 250
+_FOLDER_MARK = " › "
 # Direction marks and zero-width characters can make two names look alike.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
@@ -36,6 +39,17 @@ def clean_name(name: str) -> str:
         stem = stem[:-1]
         text = stem + dot + suffix
     return text
+
+
+def document_name(parts: Sequence[str]) -> str:
+    """The name of a document that came from a folder or an archive: ``a › b.html``.
+
+    The server keeps no folders. A name too long for it loses its first characters, not the file's own name.
+    """
+    name = _FOLDER_MARK.join(part.strip() for part in parts).rstrip(". ")
+    while len(name.encode()) > _PATH_NAME_BYTES:
+        name = "…" + name.removeprefix("…")[1:]
+    return name
 
 
 def numbered_names(name: str) -> Iterator[str]:

@@ -280,6 +280,100 @@ class Transfer(Table, table=True):
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
 
 
+class KnowledgeSource(Table, table=True):
+    """A place that a knowledge base is kept in step with, such as a folder or a web site.
+
+    ``settings`` are those of its ``connector`` (``ingestion.connectors``). It is synchronized every
+    ``sync_every_minutes``, next at ``due_at``; without them only when somebody asks.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    knowledge_base_id: str = Field(foreign_key="knowledge_base.id", ondelete="CASCADE", max_length=ID_LENGTH)
+    name: str = Field(max_length=NAME_LENGTH)
+    connector: str = Field(max_length=50)
+    settings: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    sync_every_minutes: int | None = None
+    due_at: datetime | None = Field(default=None, sa_type=UtcDateTime, index=True)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    __table_args__ = (Index("uq_knowledge_source_name", "knowledge_base_id", "name", unique=True),)
+
+
+class KnowledgeSourceItem(Table, table=True):
+    """A file or a page of a source, and the document made of it.
+
+    ``key`` is stable in the source (a path, an address); its hash is the primary key, because a key may be longer than
+    an index takes. ``fingerprint`` is of the contents that the document has, ``state`` what the connector keeps for the
+    next sync. ``is_owner`` tells that the document goes with the item: not so a document that somebody had uploaded
+    before. ``seen_in`` is the last sync that met the item, ``failure`` why that sync could not read it.
+    """
+
+    source_id: str = Field(
+        primary_key=True, foreign_key="knowledge_source.id", ondelete="CASCADE", max_length=ID_LENGTH
+    )
+    key_hash: str = Field(primary_key=True, max_length=64)
+    key: str = Field(sa_type=Text)
+    name: str = Field(max_length=255)
+    fingerprint: str = Field(default="", max_length=200)
+    state: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    document_id: str | None = Field(
+        default=None, foreign_key="document.id", ondelete="SET NULL", max_length=ID_LENGTH, index=True
+    )
+    is_owner: bool = True
+    seen_in: str = Field(max_length=ID_LENGTH)
+    failure: dict[str, str] | None = Field(default=None, sa_type=NullableJson)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+    __table_args__ = (Index("ix_knowledge_source_item_seen", "source_id", "seen_in"),)
+
+
+class SyncStatus(StrEnum):
+    """Where a sync is; in ``CONFIRM`` it waits for a person to allow its deletions."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    CONFIRM = "confirm"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class KnowledgeSourceSync(Table, table=True):
+    """One pass over a source; a preview changes nothing.
+
+    ``counts`` are items by outcome, ``examples`` the first names of each outcome that is a change or a failure.
+    ``is_cut`` says that a limit of the settings ended it, ``deletions_allowed`` that a person has confirmed the deletions.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    source_id: str = Field(foreign_key="knowledge_source.id", ondelete="CASCADE", max_length=ID_LENGTH)
+    is_preview: bool = False
+    status: str = Field(default=SyncStatus.PENDING.value, max_length=20)
+    counts: dict[str, int] = Field(default_factory=dict, sa_type=JSON)
+    examples: dict[str, list[str]] = Field(default_factory=dict, sa_type=JSON)
+    is_cut: bool = False
+    deletions_allowed: bool = False
+    failure: dict[str, str] | None = Field(default=None, sa_type=NullableJson)
+    attempt: int = 0
+    lease_owner: str | None = Field(default=None, max_length=100)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
+    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+    __table_args__ = (
+        Index("ix_knowledge_source_sync_source", "source_id", "created_at"),
+        Index(
+            "uq_knowledge_source_sync_open",
+            "source_id",
+            unique=True,
+            sqlite_where=text("status IN ('pending', 'running', 'confirm')"),
+            postgresql_where=text("status IN ('pending', 'running', 'confirm')"),
+        ),
+    )
+
+
 class Attachment(Table, table=True):
     """An uploaded image; its bytes are in the object store.
 

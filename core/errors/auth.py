@@ -235,6 +235,22 @@ class TransferNotFound(NotFound):
     message_zh = "导入或复制任务不存在"
 
 
+class KnowledgeSourceNotFound(NotFound):
+    """The knowledge base has no such source."""
+
+    code = 40423
+    message = "Knowledge source not found"
+    message_zh = "知识来源不存在"
+
+
+class KnowledgeSourceSyncNotFound(NotFound):
+    """The source has no such sync."""
+
+    code = 40424
+    message = "Sync not found"
+    message_zh = "同步记录不存在"
+
+
 class ModelNotFound(NotFound):
     """No such model that the caller may use."""
 

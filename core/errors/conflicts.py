@@ -139,6 +139,14 @@ class KnowledgeBaseNameTaken(AgentexError):
     message_zh = "知识库名称已存在"
 
 
+class KnowledgeSourceNameTaken(AgentexError):
+    """The knowledge base has another source of this name."""
+
+    code = 40909
+    message = "The knowledge base has another source of this name"
+    message_zh = "知识库中已有同名来源"
+
+
 class DocumentNameTaken(AgentexError):
     """Another document of the knowledge base has this name; the details say which."""
 

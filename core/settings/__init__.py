@@ -148,6 +148,9 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         default=4 * 2**30, ge=1, description="Largest file of a knowledge base to import, in bytes."
     )
     user_quota_bytes: int = Field(default=0, ge=0, description="Bytes of files one user may keep; 0 means no limit.")
+    source_folders: Annotated[tuple[Path, ...], NoDecode] = Field(
+        default=(), description="Folders that administrators may keep knowledge bases in step with, by commas."
+    )
     max_request_bytes: int = Field(default=4 * 2**20, ge=1024, description="Largest JSON body in bytes.")
     max_run_request_bytes: int = Field(
         default=32 * 2**20,
@@ -264,6 +267,16 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         if not isinstance(value, str):
             return value
         return tuple(parse_host_port(entry).key for entry in value.split(",") if entry.strip())
+
+    @field_validator("source_folders", mode="before")
+    @classmethod
+    def _read_folders(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        paths = [Path(entry.strip()).expanduser() for entry in value.split(",") if entry.strip()]
+        if not all(path.is_absolute() for path in paths):
+            raise ValueError("takes absolute paths only")
+        return tuple(Path(os.path.normpath(path)) for path in paths)
 
     @field_validator("embedding_models")
     @classmethod

@@ -98,6 +98,11 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
     return DetectedType(form.media_type, LANGUAGE_OF_SUFFIX.get(suffix, form.file_type))
 
 
+def has_parser(name: str) -> bool:
+    """Whether a parser reads files whose names end like this."""
+    return _suffix(name) in _BY_SUFFIX
+
+
 def refuse_document_by_name(name: str) -> None:
     """Raise UnsupportedFileType for the name of an Office document or e-book, which are zip containers too."""
     suffix = _suffix(name)

@@ -16,7 +16,7 @@ from cli.ui.i18n.common import PATH_MISSING, REASON_HIDDEN, REASON_LEADS_OUT, RE
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest, TextRecognitionMissing
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
-from ingestion.zip_upload import document_name as joined_name
+from kb_service.document_names import document_name as joined_name
 
 # What the server removes from names: a second run must find the names of the first.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

@@ -1,7 +1,7 @@
 """The registry of ``agentex kb``; each command is in the module of its name."""
 
 from cli.command import command_group
-from cli.commands.kb import access, manage, preview, reindex, share, transfer
+from cli.commands.kb import access, manage, preview, reindex, share, source, transfer
 
 app = command_group(
     "Create, list, show and delete knowledge bases.",
@@ -14,6 +14,16 @@ app = command_group(
         "delete": manage.delete,
         "share": share.share,
         "access": access.access,
+        "source": command_group(
+            "Sources: web sites and folders that a knowledge base is kept in step with.",
+            {
+                "list": source.list_sources,
+                "add": source.add,
+                "sync": source.sync,
+                "failures": source.failures,
+                "delete": source.delete,
+            },
+        ),
         "export": transfer.export,
         "import": transfer.import_file,
         "copy": transfer.copy,

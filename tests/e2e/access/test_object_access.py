@@ -20,6 +20,9 @@ def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, owne
         "/reindex/cutover",
         "/reindex/rollback",
         "/transfers/{transfer_id}/cancel",
+        "/sources/{knowledge_source_id}/syncs",
+        "/syncs/{sync_id}/cancel",
+        "/syncs/{sync_id}/confirm",
         "/review",
     )
     allowed = {name: {200, 409} for name in REQUESTS if name.endswith(conflicts)}

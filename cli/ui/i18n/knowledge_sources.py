@@ -1,0 +1,67 @@
+"""Messages of ``agentex kb source`` in English and Chinese."""
+
+from collections.abc import Mapping
+
+from cli.ui.i18n.common import Message
+
+NO_SOURCES = Message(
+    "It has no sources. Add one: agentex kb source add {name} https://example.org/docs/",
+    "该知识库还没有来源。添加来源：agentex kb source add {name} https://example.org/docs/",
+)
+NAME = Message("Name", "名称")
+CONNECTOR = Message("Connector", "连接器")
+PLACE = Message("Place", "位置")
+EVERY = Message("Every", "间隔")
+DOCUMENTS = Message("Documents", "文档数")
+LAST_SYNC = Message("Last sync", "最近一次同步")
+KEY = Message("Item", "条目")
+WHY = Message("Why", "原因")
+MINUTES = Message("{count} min", "{count} 分钟")
+ADDED = Message("Added {name} to {base}; its first sync has begun.", "已将 {name} 添加到 {base}，首次同步已开始。")
+BEGUN = Message(
+    "The sync of {name} has begun; the server goes on by itself.", "{name} 的同步已开始，服务器将自行完成。"
+)
+RUNNING = Message("synchronizing: {done} items", "同步中：{done} 个条目")
+RESULT = Message("Synchronized: {counts}", "同步结果：{counts}")
+PREVIEWED = Message("A sync would give: {counts}", "同步将产生：{counts}")
+NOTHING = Message("nothing", "无")
+EXAMPLE = Message("  {outcome}: {name}", "  {outcome}：{name}")
+SEE_FAILURES = Message(
+    "See why: agentex kb source failures {base} {source}", "查看原因：agentex kb source failures {base} {source}"
+)
+WAITS = Message(
+    "More than a third of the documents, {count}, are gone from the source. Nothing is deleted until you allow it: "
+    "agentex kb source sync {base} {source} --allow-deletions",
+    "来源中有超过三分之一的文档（{count} 个）已消失。在您允许之前不会删除任何文档："
+    "agentex kb source sync {base} {source} --allow-deletions",
+)
+CUT = Message(
+    "The source has more pages than its settings allow: see max_pages.",
+    "来源的页面数超过其设置允许的数量：请查看 max_pages。",
+)
+DELETE = Message(
+    "Forget the source {name}? Its {count} documents stay.", "确定删除来源 {name} 吗？其 {count} 个文档会保留。"
+)
+DELETE_WITH_DOCUMENTS = Message(
+    "Delete the source {name} and its {count} documents?", "确定删除来源 {name} 及其 {count} 个文档吗？"
+)
+DELETED = Message("Deleted the source {name}.", "已删除来源 {name}。")
+UNKNOWN = Message("There is no source {source}. Those it has: {names}", "来源 {source} 不存在。现有来源：{names}")
+BAD_SETTINGS = Message("--settings takes a JSON object", "--settings 应为 JSON 对象")
+OUTCOMES: Mapping[str, Message] = {
+    "created": Message("new", "新增"),
+    "updated": Message("changed", "更新"),
+    "renamed": Message("renamed", "重命名"),
+    "deleted": Message("gone", "消失"),
+    "failed": Message("failed", "失败"),
+    "skipped": Message("skipped", "跳过"),
+    "unchanged": Message("unchanged", "未变"),
+}
+STATUSES: Mapping[str, Message] = {
+    "pending": Message("waiting", "等待中"),
+    "running": Message("running", "同步中"),
+    "confirm": Message("waits for your word", "等待确认"),
+    "completed": Message("done", "已完成"),
+    "failed": Message("failed", "失败"),
+    "cancelled": Message("cancelled", "已取消"),
+}

@@ -1,0 +1,37 @@
+"""The registry of connectors, one per line; each is a module of its own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from core.errors.requests import InvalidRequest
+from ingestion.connectors.base import ConnectorSettings, SourceConnector
+from ingestion.connectors.folder import FolderConnector
+from ingestion.connectors.web import WebConnector
+
+CONNECTORS: Mapping[str, type[SourceConnector]] = {
+    connector.NAME: connector
+    for connector in (
+        WebConnector,
+        FolderConnector,
+    )
+}
+
+
+def connector_named(name: str) -> type[SourceConnector]:
+    """The connector of a name; InvalidRequest for another."""
+    if name not in CONNECTORS:
+        names = ", ".join(CONNECTORS)
+        raise InvalidRequest("connector", f"Use one of {names}", f"可用的值：{names}")
+    return CONNECTORS[name]
+
+
+def parse_settings(connector: type[SourceConnector], settings: Mapping[str, Any]) -> ConnectorSettings:
+    """A connector's settings from JSON; InvalidRequest names the first field that is wrong."""
+    try:
+        return connector.SETTINGS.model_validate(settings)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        field = ".".join(["settings", *map(str, first["loc"])])
+        raise InvalidRequest(field, first["msg"]) from None

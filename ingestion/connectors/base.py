@@ -1,0 +1,157 @@
+"""The protocol of connectors, which read knowledge sources item by item."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from core.outbound.guard import OutboundGuard
+
+MOST_ITEMS = 20_000
+"""Items of one source; a listing ends with ``SourceUnavailable`` beyond it."""
+
+
+class ConnectorSettings(BaseModel):
+    """Base of a connector's settings: unknown fields are refused, and nothing is coerced."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+@dataclass(frozen=True)
+class ReadFailure:
+    """Why something could not be read, and what to do about it."""
+
+    reason: str
+    message: str
+    message_zh: str
+    next_action: str = ""
+    next_action_zh: str = ""
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The JSON form for rows and responses."""
+        return dict(vars(self))
+
+
+class SourceUnavailable(Exception):
+    """The source as a whole could not be read: its listing is incomplete, and nothing may be deleted by it."""
+
+    def __init__(self, failure: ReadFailure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
+
+
+class ItemUnreadable(Exception):
+    """One item could not be read; its document stays as it is."""
+
+    def __init__(self, failure: ReadFailure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
+
+
+class ItemGone(Exception):
+    """The item disappeared between its listing and its reading."""
+
+
+@dataclass(frozen=True)
+class KnownItem:
+    """What the last sync knew of an item: the fingerprint of its document, and what the connector kept."""
+
+    fingerprint: str
+    state: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SourceItem:
+    """One file or page of a source.
+
+    Args:
+        key: stable in the source: a path, an address.
+        name: of its document, with the ending by which it is parsed.
+        fingerprint: changes with the contents.
+        state: what the connector wants to know at the next sync, as JSON.
+        content: the bytes, where the listing had to read them.
+        failure: the item is there, and could not be read.
+        attributes: metadata of its document when that is made.
+    """
+
+    key: str
+    name: str
+    fingerprint: str = ""
+    state: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    content: bytes | None = None
+    failure: ReadFailure | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
+class ConnectorEnvironment:
+    """What a connector may use.
+
+    Args:
+        guard: decides on every address that is connected to.
+        folders: that the operator allows to be read.
+        hidden_folder: never read, even inside an allowed one.
+        max_bytes: of one item.
+        find_known: an item as the last sync left it; None for a new one.
+    """
+
+    guard: OutboundGuard
+    folders: tuple[Path, ...]
+    hidden_folder: Path
+    max_bytes: int
+    find_known: Callable[[str], Awaitable[KnownItem | None]]
+
+
+class SourceConnector(Protocol):
+    """Reads one source.
+
+    ``NAME`` identifies it in rows and requests, ``SETTINGS`` is the schema of its settings. A connector that is
+    ``ADMINISTRATORS_ONLY`` reads what belongs to the server. ``is_cut`` says after a listing that a limit of the
+    settings ended it.
+    """
+
+    NAME: ClassVar[str]
+    SETTINGS: ClassVar[type[ConnectorSettings]]
+    ADMINISTRATORS_ONLY: ClassVar[bool]
+    is_cut: bool
+
+    def __init__(self, settings: Any, environment: ConnectorEnvironment) -> None: ...  # noqa: ANN401
+
+    async def check(self) -> None:
+        """Refuse settings that can never be read, before they are stored: ``InvalidRequest`` or ``UrlNotAllowed``."""
+        ...
+
+    def items(self) -> AsyncGenerator[SourceItem]:
+        """All items of the source; raises ``SourceUnavailable`` where the listing can't be complete."""
+        ...
+
+    def read(self, item: SourceItem) -> AsyncGenerator[bytes]:
+        """An item's contents, at most ``max_bytes`` long; raises ``ItemUnreadable`` or ``ItemGone``."""
+        ...
+
+
+def too_large(size_limit: int) -> ReadFailure:
+    """The failure of an item beyond the size of an upload."""
+    return ReadFailure(
+        "too_large",
+        f"It is larger than {size_limit} bytes, the limit of an upload",
+        f"超过单个上传的上限（{size_limit} 字节）",
+        "Ask your operator for a larger AGENTEX_MAX_UPLOAD_BYTES, or exclude it",
+        "请联系管理员提高 AGENTEX_MAX_UPLOAD_BYTES，或将其排除",
+    )
+
+
+def too_many_items() -> SourceUnavailable:
+    """The refusal of a source beyond ``MOST_ITEMS``."""
+    return SourceUnavailable(
+        ReadFailure(
+            "too_many_items",
+            f"The source has more than {MOST_ITEMS} items",
+            f"来源包含的条目超过 {MOST_ITEMS} 个",
+            "Narrow it with include and exclude patterns, or divide it into several sources",
+            "请用包含和排除模式缩小范围，或拆分为多个来源",
+        )
+    )

@@ -1,0 +1,1 @@
+"""Syncs of knowledge sources."""

@@ -1,0 +1,82 @@
+"""Rows of a source's items, and the documents that they belong to."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from sqlalchemy import ColumnElement, func, update
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from kb_service.models import Document, KnowledgeSourceItem
+
+StoredRow = tuple[KnowledgeSourceItem, Document | None]
+"""An item, and its document if that is there."""
+
+
+def key_hash(key: str) -> str:
+    """The part of an item's primary key that its key gives."""
+    return sha256(key.encode()).hexdigest()
+
+
+def _is_theirs() -> ColumnElement[bool]:
+    return (col(Document.id) == col(KnowledgeSourceItem.document_id)) & col(Document.deleted_at).is_(None)
+
+
+async def find(session: AsyncSession, source_id: str, key: str) -> StoredRow | None:
+    """An item by its key."""
+    query = (
+        select(KnowledgeSourceItem, Document)
+        .outerjoin(Document, _is_theirs())
+        .where(KnowledgeSourceItem.source_id == source_id, KnowledgeSourceItem.key_hash == key_hash(key))
+    )
+    return (await session.exec(query)).first()
+
+
+async def find_moved(
+    session: AsyncSession, source_id: str, sync_id: str, digest: str
+) -> tuple[KnowledgeSourceItem, Document] | None:
+    """An item that this sync has not met, whose document has these contents and goes with it."""
+    query = (
+        select(KnowledgeSourceItem, Document)
+        .join(Document, _is_theirs())
+        .where(
+            KnowledgeSourceItem.source_id == source_id,
+            KnowledgeSourceItem.seen_in != sync_id,
+            col(KnowledgeSourceItem.is_owner).is_(True),
+            Document.sha256 == digest,
+        )
+        .order_by(col(KnowledgeSourceItem.key))
+        .limit(1)
+    )
+    return (await session.exec(query)).first()
+
+
+async def gone(session: AsyncSession, source_id: str, sync_id: str, limit: int) -> Sequence[StoredRow]:
+    """Items that a complete sync has not met."""
+    query = (
+        select(KnowledgeSourceItem, Document)
+        .outerjoin(Document, _is_theirs())
+        .where(KnowledgeSourceItem.source_id == source_id, KnowledgeSourceItem.seen_in != sync_id)
+        .order_by(col(KnowledgeSourceItem.key_hash))
+        .limit(limit)
+    )
+    return (await session.exec(query)).all()
+
+
+async def count(session: AsyncSession, source_id: str, *, but_seen_in: str | None = None) -> int:
+    """How many items have a document; on request only those that a sync has not met."""
+    conditions = [col(KnowledgeSourceItem.source_id) == source_id]
+    if but_seen_in is not None:
+        conditions.append(col(KnowledgeSourceItem.seen_in) != but_seen_in)
+    query = select(func.count()).select_from(KnowledgeSourceItem).join(Document, _is_theirs()).where(*conditions)
+    return (await session.exec(query)).one()
+
+
+async def mark_seen(session: AsyncSession, source_id: str, sync_id: str, hashes: Sequence[str]) -> None:
+    """Note that a sync has met unchanged items."""
+    statement = (
+        update(KnowledgeSourceItem)
+        .where(col(KnowledgeSourceItem.source_id) == source_id, col(KnowledgeSourceItem.key_hash).in_(hashes))
+        .values(seen_in=sync_id, failure=None)
+    )
+    await session.exec(statement, execution_options={"synchronize_session": False})

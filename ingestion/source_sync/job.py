@@ -1,0 +1,152 @@
+"""Syncs of knowledge sources as a repeatable job."""
+
+import asyncio
+from datetime import timedelta
+
+from core.auth.authentication import principal_for_user
+from core.auth.permissions import Permission
+from core.db.unit_of_work import unit_of_work
+from core.errors.base import AgentexError
+from core.logging import get_logger
+from core.runtime_config.outbound import OutboundPolicy
+from ingestion.attempts.lease_heartbeat import renew_while
+from ingestion.connectors import connector_named, parse_settings
+from ingestion.connectors.base import ConnectorEnvironment, KnownItem, ReadFailure, SourceUnavailable
+from ingestion.context import WorkerContext
+from ingestion.source_sync import items
+from ingestion.source_sync.preview import SyncPreview
+from ingestion.source_sync.sync import SourceSync, SyncLost, SyncTask, refusal
+from kb_service.failures import describe_outage
+from kb_service.knowledge_sources import syncs
+from kb_service.knowledge_sources.syncs import SyncLease
+from kb_service.models import KnowledgeBase, KnowledgeSource, KnowledgeSourceSync, SyncStatus
+
+log = get_logger(__name__)
+
+_OUTAGE_PAUSE = timedelta(seconds=5)
+_GRACE = timedelta(seconds=3)
+_POISON = ReadFailure(
+    "poison",
+    "The sync stopped the worker several times",
+    "同步过程中工作进程多次中断",
+    "Narrow the source to find what does it, and report it",
+    "请缩小来源范围以找出原因，并反馈该问题",
+)
+_INTERNAL = ReadFailure(
+    "internal_error",
+    "An internal error stopped the sync",
+    "内部错误中断了同步",
+    "Try again; if it fails again, report the time of the failure to your operator",
+    "请重试；若仍失败，请将失败时间告知管理员",
+)
+_ADMINISTRATORS_ONLY = ReadFailure(
+    "administrators_only",
+    "Only administrators may keep a knowledge base in step with this kind of source",
+    "只有管理员可以使用此类来源",
+    "Give the knowledge base to an administrator, or make its owner one",
+    "请将知识库转交给管理员，或将其所有者设为管理员",
+)
+
+
+async def run_sync(context: WorkerContext, sync_id: str) -> None:
+    """Run a waiting sync or preview; idempotent, also across workers.
+
+    While the worker has enough of them it does nothing: the reconciler queues the job again.
+    """
+    if context.syncing.locked():
+        return
+    async with context.syncing:
+        async with unit_of_work(context.database) as work:
+            row = await syncs.acquire(work, sync_id, owner=context.owner, seconds=context.settings.lease_seconds)
+        if row is not None:
+            await _run(context, row)
+
+
+async def _run(context: WorkerContext, row: KnowledgeSourceSync) -> None:
+    lease = syncs.lease_from_row(row)
+    try:
+        if row.attempt > context.settings.ingest_attempts:
+            raise SourceUnavailable(_POISON)
+        task = await _open(context, row, lease)
+        sync = SyncPreview(context, task) if row.is_preview else SourceSync(context, task)
+        await renew_while(sync.run(), sync.renew, seconds=context.settings.lease_seconds, lost=SyncLost)
+    except asyncio.CancelledError:
+        async with unit_of_work(context.database) as work:
+            await syncs.release_for_retry(work, lease)
+        raise
+    except Exception as error:  # noqa: BLE001 - the edge of a job: every result is on the row
+        await _record_failure(context, lease, error)
+
+
+async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: SyncLease) -> SyncTask:
+    async with context.database.reading() as session:
+        source = await session.get(KnowledgeSource, row.source_id)
+        base = await session.get(KnowledgeBase, source.knowledge_base_id) if source else None
+        if source is None or base is None or base.deleted_at is not None:
+            raise SyncLost
+        # It acts for whoever owns the knowledge base now.
+        owner = await principal_for_user(session, base.owner_id)
+    owner.require(Permission.KB_WRITE)
+    connector_type = connector_named(source.connector)
+    if connector_type.ADMINISTRATORS_ONLY and not owner.is_administrator:
+        raise SourceUnavailable(_ADMINISTRATORS_ONLY)
+    settings = await context.live.now()
+
+    async def find_known(key: str) -> KnownItem | None:
+        async with context.database.reading() as session:
+            item, document = await items.find(session, row.source_id, key) or (None, None)
+        return KnownItem(item.fingerprint, item.state) if item is not None and document is not None else None
+
+    environment = ConnectorEnvironment(
+        guard=OutboundPolicy(context.live).guards.everybody,
+        folders=settings.source_folders,
+        hidden_folder=settings.data_dir,
+        max_bytes=settings.max_upload_bytes,
+        find_known=find_known,
+    )
+    connector = connector_type(parse_settings(connector_type, source.settings), environment)
+    return SyncTask(row, lease, source, owner, settings, connector)
+
+
+async def _record_failure(context: WorkerContext, lease: SyncLease, error: Exception) -> None:
+    match error:
+        case SyncLost():
+            log.info("source_sync.abandoned", sync_id=lease.id)
+        case SourceUnavailable():
+            await _fail(context, lease, error.failure)
+        case AgentexError() if error.status < AgentexError.status:
+            await _fail(context, lease, refusal(error))
+        case AgentexError() | OSError():
+            await _postpone(context, lease, error)
+        case _:
+            log.error("source_sync.crashed", sync_id=lease.id, exc_info=error)
+            await _fail(context, lease, _INTERNAL)
+
+
+async def _fail(context: WorkerContext, lease: SyncLease, failure: ReadFailure) -> None:
+    async with unit_of_work(context.database) as work:
+        await syncs.end(work, lease, SyncStatus.FAILED, failure=failure.words)
+    log.info("source_sync.failed", sync_id=lease.id, reason=failure.reason)
+
+
+async def _postpone(context: WorkerContext, lease: SyncLease, error: Exception) -> None:
+    log.warning("source_sync.postponed", sync_id=lease.id, cause=type(error).__name__)
+    async with unit_of_work(context.database) as work:
+        await syncs.reschedule(work, lease, describe_outage(error).words, pause=_OUTAGE_PAUSE)
+
+
+async def queue_syncs(context: WorkerContext) -> int:
+    """Begin the syncs that are due, and queue waiting ones whose job was lost; returns the number of new jobs."""
+    async with context.database.reading() as session:
+        is_due = await syncs.has_due(session)
+        waiting = await syncs.stale(session, _GRACE)
+    if not (is_due or waiting):
+        return 0
+    queued = await context.queue.queued_keys()
+    async with unit_of_work(context.database, context.queue.push) as work:
+        await syncs.request_due(work)
+        for sync_id, attempt in waiting:
+            if syncs.sync_key(sync_id, attempt) not in queued:
+                syncs.enqueue(work, sync_id, attempt)
+        await syncs.delete_old(work)
+        return len(work.jobs)

@@ -1,0 +1,1 @@
+"""Knowledge sources: places that knowledge bases are kept in step with."""

@@ -1,0 +1,73 @@
+"""``agentex kb source`` against the running product."""
+
+from pathlib import Path
+
+import pytest
+
+from core.settings import get_settings
+from tests.cli.conftest import Agentex, run_here
+from tests.fixtures.http.client import Api, unique
+from tests.fixtures.product.server import Server
+
+
+@pytest.fixture
+def admin(embedded: Server) -> Api:
+    return embedded.admin()
+
+
+@pytest.fixture
+def agentex(embedded: Server, admin: Api, person: Path, monkeypatch: pytest.MonkeyPatch) -> Agentex:
+    """Runs a command against the running product as its administrator."""
+    monkeypatch.setenv("AGENTEX_URL", str(embedded.http.base_url))
+    monkeypatch.setenv("AGENTEX_API_KEY", admin.headers["Authorization"].removeprefix("Bearer "))
+    get_settings.cache_clear()
+    return run_here
+
+
+@pytest.fixture
+def folder(embedded: Server) -> Path:
+    path = embedded.settings.source_folders[0] / unique("manuals")
+    path.mkdir(parents=True)
+    for animal in ("otter", "heron", "badger", "lynx"):
+        (path / f"{animal}.md").write_text(f"# {animal}\n\nAll about the {animal}.\n")
+    return path
+
+
+def test_source_is_added_synchronized_and_deleted(agentex: Agentex, admin: Api, folder: Path):
+    kb_id = admin.create_kb()
+    said = agentex("kb", "source", "add", kb_id, str(folder), "--every", "5", "--exclude", "lynx*")
+    assert said.code == 0, said.err
+    assert "3 new" in said.out
+
+    (folder / "otter.md").write_text("changed")
+    (folder / "wrong.pdf").write_text("no PDF")
+    preview = agentex("kb", "source", "sync", kb_id, folder.name, "--preview")
+    assert "A sync would give: 1 new, 1 changed, 2 unchanged" in preview.out
+    assert "changed: otter.md" in preview.out
+    said = agentex("kb", "source", "sync", kb_id, folder.name)
+    assert "1 changed, 1 failed, 2 unchanged" in said.out
+    assert "wrong.pdf" in agentex("kb", "source", "failures", kb_id, folder.name).out
+
+    for path in folder.glob("*.md"):
+        path.unlink()
+    said = agentex("kb", "source", "sync", kb_id, folder.name, "--lang", "zh")
+    assert "--allow-deletions" in said.out
+    listed = agentex("kb", "source", "list", kb_id, "--json").json["items"]
+    assert listed[0]["documents"] == 3
+    assert listed[0]["last_sync"]["status"] == "confirm"
+    said = agentex("kb", "source", "sync", kb_id, folder.name, "--allow-deletions")
+    assert "3 gone" in said.out
+
+    assert "Those it has" in agentex("kb", "source", "sync", kb_id, "another").err
+    assert agentex("kb", "source", "delete", kb_id, folder.name, "--yes").code == 0
+    assert agentex("kb", "source", "list", kb_id, "--json").json["total"] == 0
+
+
+def test_refusals_name_the_next_step(agentex: Agentex, admin: Api):
+    kb_id = admin.create_kb()
+    said = agentex("kb", "source", "add", kb_id, "/etc")
+    assert said.code != 0
+    assert "AGENTEX_SOURCE_FOLDERS" in said.err
+    said = agentex("kb", "source", "add", kb_id, "http://127.0.0.1:9/")
+    assert "AGENTEX_ALLOWED_PRIVATE_TARGETS" in said.err + said.out
+    assert agentex("kb", "source", "add", kb_id, "https://example.org", "--settings", "[]").code == 2
