@@ -50,6 +50,13 @@ class UnsupportedFileType(AgentexError):
     message_zh = "不支持该文件类型"
 
 
+class OldOfficeFile(UnsupportedFileType):
+    """An Office file of a binary format (before Office 2007), under whatever name; has the number of its base."""
+
+    message = "Old Office files (doc, xls, ppt) are not read: save the file as docx, xlsx or pptx and upload that"
+    message_zh = "不读取旧版 Office 文件（doc、xls、ppt）：请另存为 docx、xlsx 或 pptx 后上传"
+
+
 class FileTypeMismatch(AgentexError):
     """The bytes are of another type than the name says."""
 

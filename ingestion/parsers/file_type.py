@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from zipfile import ZipFile
 
-from core.errors.requests import EmptyFile, FileTypeMismatch, TextRecognitionMissing, UnsupportedFileType
-from ingestion.parsers import FAMILIES, FORMATS, IMAGE, LANGUAGE_OF_SUFFIX, PDF, TEXT, ZIP, Format
+from core.errors.requests import (
+    EmptyFile,
+    FileTypeMismatch,
+    OldOfficeFile,
+    TextRecognitionMissing,
+    UnsupportedFileType,
+)
+from ingestion.parsers import FAMILIES, FORMATS, IMAGE, LANGUAGE_OF_SUFFIX, OLE, PDF, RTF, TEXT, ZIP, Format
 from ingestion.parsers.image.ocr import is_installed
 from ingestion.parsers.text.charset import byte_order_mark, control_share, wide_form
+from ingestion.parsers.unread_formats import UnreadFormat, is_html, unread_contents, unread_format
 
 HEAD_BYTES = 8192
 """How much of a file ``detect_type`` wants to see; fewer bytes mean that the file is no longer."""
@@ -59,6 +66,14 @@ _AS_DOCUMENT = {
 }
 
 
+_OF_OFFICE = {
+    "next_action": "By its contents it is a protected or old Office file or a message of Outlook: upload messages as .msg, "
+    "remove a password, and save doc, xls and ppt as docx, xlsx and pptx",
+    "next_action_zh": "按内容它是加密或旧版的 Office 文件，或 Outlook 邮件：邮件请以 .msg 上传，加密的请取消密码，"
+    "doc、xls、ppt 请另存为 docx、xlsx、pptx",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class DetectedType:
     """A type of document.
@@ -77,7 +92,8 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
 
     Raises:
         EmptyFile: No bytes, or blanks only.
-        UnsupportedFileType: No parser for this ending, or bytes no parser can read.
+        UnsupportedFileType: No parser for this ending, or bytes no parser can read; what to do is in the details.
+        OldOfficeFile: A doc, xls or ppt by its name or its bytes.
         FileTypeMismatch: The bytes are of another type than the ending says.
         TextRecognitionMissing: A picture, and recognition is not installed.
     """
@@ -86,11 +102,14 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
     if size == 0 or (size <= len(head) and _is_blank(head)):
         raise EmptyFile
     if form is None:
-        hint = _AS_ARCHIVE if suffix == ".zip" else {}
-        raise UnsupportedFileType(extension=suffix, **hint, supported=sorted(_BY_SUFFIX))
+        raise _unsupported(suffix, head)
     if form.family is PDF and b"%PDF-".startswith(head):
         raise EmptyFile
     content = _content_kind(head)
+    # A message may carry an old Office file, whose streams are then its own.
+    unread = unread_contents(head) if form.family is not OLE else None
+    if unread is not None:
+        raise _refusal(unread, suffix, detected=unread.label)
     if form.family is TEXT:
         _check_text(suffix, head, content)
     else:
@@ -133,6 +152,38 @@ def _document_kind(archive: ZipFile) -> str | None:
     return next((kind for kind, mark in _MARKS.items() if mark in folders), None)
 
 
+def _unsupported(suffix: str, head: bytes) -> UnsupportedFileType:
+    """The refusal of a file whose ending no parser has."""
+    unread = unread_format(suffix)
+    if unread is None:
+        hint = _AS_ARCHIVE if suffix == ".zip" else {}
+        return UnsupportedFileType(extension=suffix, **hint, supported=sorted(_BY_SUFFIX))
+    ending = _readable_ending(head) if unread.is_old_office else None
+    if ending is None:
+        return _refusal(unread, suffix)
+    return UnsupportedFileType(
+        extension=suffix,
+        detected=ending,
+        next_action=f"By its contents it is {ending}: let its name end in .{ending} and upload it again",
+        next_action_zh=f"文件内容其实是 {ending}：请把扩展名改为 .{ending} 后重新上传",
+    )
+
+
+def _refusal(unread: UnreadFormat, suffix: str, **details: str) -> UnsupportedFileType:
+    kind = OldOfficeFile if unread.is_old_office else UnsupportedFileType
+    return kind(extension=suffix, **details, **unread.advice)
+
+
+def _readable_ending(head: bytes) -> str | None:
+    """What a file with the name of an old Office file really is, if a parser reads that."""
+    content = _content_kind(head)
+    if content == ZIP.name:
+        return next((kind for kind, mark in _MARKS.items() if mark in head), None)
+    if content in (RTF.name, PDF.name):
+        return content
+    return "html" if is_html(head) else None
+
+
 def _suffix(name: str) -> str:
     base = PurePosixPath(name.replace("\\", "/").strip().rstrip(".").lower()).name
     return _BY_NAME.get(base) or PurePosixPath(base).suffix
@@ -152,7 +203,7 @@ def _content_kind(head: bytes) -> str:
 
 def _check_text(suffix: str, head: bytes, content: str) -> None:
     if content in _READABLE:
-        raise FileTypeMismatch(extension=suffix, detected=content)
+        raise FileTypeMismatch(extension=suffix, detected=content, **(_OF_OFFICE if content == OLE.name else {}))
     if content != TEXT.name or (head.startswith(b"MZ") and _is_binary(head, most=0.0)):
         raise UnsupportedFileType(extension=suffix, detected=content)
     if _is_binary(head, most=_MOST_CONTROLS):

@@ -59,9 +59,24 @@ def test_ingest_sends_a_folder_to_the_bottom_and_leaves_out_the_rest(
     assert reasons == {
         ".git": "hidden",
         ".hidden.md": "hidden",
-        "song.mp3": "This file type is not supported",
+        "song.mp3": "This file type is not supported. "
+        "Export or convert it to a transcript (srt, vtt or txt) and upload that",
         "empty.md": "The uploaded file is empty",
     }
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "save it as docx"), ("zh", "另存为 docx")])
+def test_ingest_says_what_to_save_an_old_office_file_as(
+    agentex: Agentex, server: Contract, base: str, tmp_path: Path, language: str, words: str
+):
+    old = tmp_path / "report.doc"
+    old.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    said = agentex("ingest", str(old), "--kb", "Docs", "--lang", language, "--json")
+    assert said.code == 1
+    assert server.uploads == 0
+    (file,) = said.json["files"]
+    assert words in file["reason"]
+    assert "soffice --headless --convert-to docx" in file["reason"]
 
 
 def test_ingest_sends_nothing_twice(agentex: Agentex, server: Contract, base: str, manual: Path):

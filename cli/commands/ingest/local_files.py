@@ -200,8 +200,17 @@ def _objection(path: Path, name: str) -> Message | None:
         # Whether pictures are read is for the server to say.
         return None
     except AgentexError as error:
-        return Message(error.message, error.message_zh)
+        return _reason(error)
     return None
+
+
+def _reason(error: AgentexError) -> Message:
+    """A refusal with what its details advise, in both languages."""
+    action, action_zh = (str(error.details.get(name, "")) for name in ("next_action", "next_action_zh"))
+    en = f"{error.message}. {action}" if action else error.message
+    zh = f"{error.message_zh}。{action_zh}" if action_zh else error.message_zh
+    # Braces of an address are no placeholders.
+    return Message(*(text.replace("{", "{{").replace("}", "}}") for text in (en, zh)))
 
 
 def document_name(relative: str) -> str:

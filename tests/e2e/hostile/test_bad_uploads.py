@@ -16,7 +16,14 @@ import pytest
 
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.base import AgentexError
-from core.errors.requests import EmptyFile, FileTooLarge, FileTypeMismatch, InvalidRequest, UnsupportedFileType
+from core.errors.requests import (
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    InvalidRequest,
+    OldOfficeFile,
+    UnsupportedFileType,
+)
 from tests.fixtures.http.client import Api, check_error, check_success, eventually
 from tests.fixtures.http.multipart import BOUNDARY, CONTENT_TYPE, body, connection, file_part, head, part, read_status
 from tests.fixtures.product.leftover_data import count_leftovers
@@ -73,6 +80,16 @@ def test_file_that_can_not_be_read_is_refused_at_once(
     someone: Api, kb: str, name: str, content: bytes, code: type[AgentexError]
 ):
     check_error(someone.send_file(kb, name, content, "application/octet-stream"), code)
+
+
+@one_shape
+@pytest.mark.parametrize(("name", "target"), [("old.doc", "docx"), ("old.xls", "xlsx"), ("old.ppt", "pptx")])
+def test_old_office_file_is_refused_with_the_next_step_in_both_languages(someone: Api, kb: str, name: str, target: str):
+    content = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(2000)
+    details = check_error(someone.send_file(kb, name, content, "application/octet-stream"), OldOfficeFile)
+    assert details["extension"] == f".{name[-3:]}"
+    for language in ("", "_zh"):
+        assert f"--convert-to {target}" in details[f"next_action{language}"]
 
 
 @one_shape

@@ -6,9 +6,17 @@ import sys
 
 import pytest
 
-from core.errors.requests import EmptyFile, FileTypeMismatch, TextRecognitionMissing, UnsupportedFileType
+from core.errors.requests import (
+    EmptyFile,
+    FileTypeMismatch,
+    OldOfficeFile,
+    TextRecognitionMissing,
+    UnsupportedFileType,
+)
+from ingestion.parsers import FORMATS
 from ingestion.parsers import file_type as detection
 from ingestion.parsers.file_type import HEAD_BYTES, DetectedType, detect_type
+from ingestion.parsers.unread_formats import UNREAD_FORMATS
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
 ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00"
@@ -177,6 +185,95 @@ def test_picture_is_refused_with_the_name_of_the_extra_where_it_is_not(name, con
     assert refused.value.details == {"extra": "agentex[ocr]"}
     assert "agentex[ocr]" in refused.value.message
     assert "agentex[ocr]" in refused.value.message_zh
+
+
+WORD, BOOK, SLIDES = (OLE + name.encode("utf-16-le") for name in ("WordDocument", "Workbook", "PowerPoint Document"))
+PHOTO = b"\x00\x00\x00\x18ftypheic" + RANDOM
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "target"),
+    [
+        ("a.doc", OLE, "docx"),
+        ("a.XLS", OLE, "xlsx"),
+        ("a.ppt", OLE, "pptx"),
+        ("a.pps", OLE, "pptx"),
+        ("a.wps", OLE, "docx"),
+        ("a.xls", b"a\tb\n1\t2", "xlsx"),
+        ("renamed.docx", WORD, "docx"),
+        ("renamed.docx", BOOK, "xlsx"),
+        ("renamed.txt", SLIDES, "pptx"),
+        ("renamed.pdf", WORD, "docx"),
+    ],
+)
+def test_old_office_file_is_refused_with_what_to_save_it_as(name, content, target):
+    with pytest.raises(OldOfficeFile) as refused:
+        of(name, content)
+    assert refused.value.code == UnsupportedFileType.code
+    assert "docx, xlsx or pptx" in refused.value.message
+    for language in ("", "_zh"):
+        assert f"--convert-to {target}" in refused.value.details[f"next_action{language}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "ending"),
+    [
+        ("export.xls", b"\xef\xbb\xbf\n<html><table><tr><td>1", "html"),
+        ("export.doc", b"<!DOCTYPE html><p>x", "html"),
+        ("letter.doc", b"{\\rtf1 text}", "rtf"),
+        ("letter.doc", ZIP + b"word/document.xml", "docx"),
+        ("table.xls", ZIP + b"xl/workbook.xml", "xlsx"),
+        ("slides.ppt", PDF, "pdf"),
+    ],
+)
+def test_file_that_only_has_the_name_of_an_old_office_file_is_refused_with_its_right_name(name, content, ending):
+    with pytest.raises(UnsupportedFileType) as refused:
+        of(name, content)
+    assert refused.value.details["detected"] == ending
+    for language in ("", "_zh"):
+        assert f" .{ending}" in refused.value.details[f"next_action{language}"]
+    stem = name.rpartition(".")[0]
+    assert of(f"{stem}.{ending}", content).file_type == ending
+
+
+def test_message_with_an_old_office_file_and_a_protected_one_are_taken():
+    assert of("a.msg", WORD).file_type == "msg"
+    assert of("a.docx", WORD + "EncryptedPackage".encode("utf-16-le")).file_type == "docx"
+    assert of("a.txt", "a stream named WordDocument".encode("utf-16")).file_type == "text"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "next_step"),
+    [
+        ("a.heic", PHOTO, "JPEG or PNG"),
+        ("photo.jpg", PHOTO, "JPEG or PNG"),
+        ("a.pages", ZIP, "docx, pptx or xlsx"),
+        ("a.mobi", RANDOM, "EPUB or PDF"),
+        ("a.ofd", ZIP, "PDF"),
+        ("a.xlsb", ZIP, "xlsx"),
+        ("a.rar", b"Rar!\x1a\x07\x00", "zip archive"),
+        ("a.mp3", b"ID3\x04", "srt, vtt or txt"),
+    ],
+)
+def test_file_of_another_kind_is_refused_with_what_to_make_of_it(name, content, next_step):
+    with pytest.raises(UnsupportedFileType) as refused:
+        of(name, content)
+    assert next_step in refused.value.details["next_action"]
+    assert refused.value.details["next_action_zh"]
+
+
+def test_no_ending_is_both_read_and_not_read():
+    readable = {suffix for form in FORMATS for suffix in form.suffixes}
+    endings = [f".{ending}" for form in UNREAD_FORMATS for ending in form.endings.split()]
+    assert not readable & set(endings)
+    assert len(endings) == len(set(endings))
+
+
+def test_office_file_under_the_name_of_a_text_is_refused_with_what_to_do():
+    with pytest.raises(FileTypeMismatch) as refused:
+        of("a.txt", OLE)
+    assert "docx, xlsx and pptx" in refused.value.details["next_action"]
+    assert refused.value.details["next_action_zh"]
 
 
 def test_text_that_begins_like_a_bitmap_is_text():
