@@ -43,6 +43,10 @@ class SplitterName(StrEnum):
     FIXED = "fixed"
     MARKDOWN_SECTIONS = "markdown_sections"
     PARENT_CHILD = "parent_child"
+    LLAMA_INDEX_SENTENCES = "llama_index:SentenceSplitter"
+    LLAMA_INDEX_TOKENS = "llama_index:TokenTextSplitter"
+    LLAMA_INDEX_SENTENCE_WINDOWS = "llama_index:SentenceWindowNodeParser"
+    LLAMA_INDEX_MARKDOWN = "llama_index:MarkdownNodeParser"
 
 
 class NullableJson(JSON):

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from zipfile import ZipFile
 
-from core.errors.requests import (
-    EmptyFile,
-    FileTypeMismatch,
-    OldOfficeFile,
-    TextRecognitionMissing,
-    UnsupportedFileType,
-)
+from core.errors.requests import EmptyFile, FileTypeMismatch, OldOfficeFile, TextRecognitionMissing, UnsupportedFileType
 from ingestion.parsers import FAMILIES, FORMATS, IMAGE, LANGUAGE_OF_SUFFIX, OLE, PDF, RTF, TEXT, ZIP, Format
 from ingestion.parsers.image.ocr import is_installed
 from ingestion.parsers.text.charset import byte_order_mark, control_share, wide_form

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ _CHINESE_END = r"[。！？；…｡]+[”’」』）】》〉〕]*"
 _BORDERS = {"code": re.compile(rf"{_BLANK_LINE}|\n"), "table": re.compile(r"(?P<opens>(?!))|\n")}
 _VISIBLE = re.compile(r"\S")
 _TEXT_BORDER = re.compile(rf"{_BLANK_LINE}|{_CHINESE_END}|{_ENGLISH_END}|\n")
+_SENTENCE_BORDER = re.compile(rf"{_BLANK_LINE}|{_CHINESE_END}|{_ENGLISH_END}")
 _CLAUSE_ENDS = frozenset(",;:，；：、")
 _LEAST_PART = 32
 _DEEPEST_INDENT = 80
@@ -76,6 +78,15 @@ def ends_sentence(text: str, end: int, following: int) -> bool:
     """Whether a sentence ends between two units, of which ``following`` starts the second."""
     tail = text[max(0, end - _LONGEST_CLOSING) : min(following, end + _LONGEST_CLOSING)]
     return tail.rstrip().rstrip(_CLOSINGS)[-1:] in _SENTENCE_ENDS
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of running text, none of them empty, each with the blanks before it; joined they are the text."""
+    ends = [0]
+    for match in _SENTENCE_BORDER.finditer(text):
+        if not text[ends[-1] : match.end()].isspace():
+            ends.append(match.end())
+    return [text[start:end] for start, end in pairwise((*ends, len(text))) if start < end]
 
 
 def cut_units(text: str, block: TextBlock, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[TextUnit]:

@@ -54,7 +54,7 @@ def test_preview_shows_what_an_upload_would_make_and_keeps_nothing(
     assert preview["mean_tokens"] == pytest.approx(sum(tokens) / len(tokens))
     windows = [window for piece in preview["pieces"] for window in piece["windows"]]
     assert len(windows) == preview["windows"]
-    assert bool(windows) == (splitter is SplitterName.PARENT_CHILD)
+    assert bool(windows) == (splitter in (SplitterName.PARENT_CHILD, SplitterName.LLAMA_INDEX_SENTENCE_WINDOWS))
 
 
 @one_shape

@@ -6,13 +6,7 @@ import sys
 
 import pytest
 
-from core.errors.requests import (
-    EmptyFile,
-    FileTypeMismatch,
-    OldOfficeFile,
-    TextRecognitionMissing,
-    UnsupportedFileType,
-)
+from core.errors.requests import EmptyFile, FileTypeMismatch, OldOfficeFile, TextRecognitionMissing, UnsupportedFileType
 from ingestion.parsers import FORMATS
 from ingestion.parsers import file_type as detection
 from ingestion.parsers.file_type import HEAD_BYTES, DetectedType, detect_type
