@@ -62,7 +62,8 @@ def plain(text: str) -> str:
 
 async def run(product: Product, prefix: str, choice: str) -> None:
     """Ingest the articles with one splitter and size, ask all questions, print a line."""
-    splitter, _, size = choice.partition(":")
+    # Names of splitters may have a colon.
+    splitter, _, size = choice.rpartition(":")
     corpus = read_lines(Path(f"{prefix}.corpus.jsonl"))
     queries = read_lines(Path(f"{prefix}.queries.jsonl"))
     wanted = evidence(corpus, queries)
