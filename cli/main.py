@@ -16,6 +16,7 @@ _COMMANDS = {
     "engine": ("cli.server.commands", "engine"),
     "api": ("cli.server.commands", "api"),
     "migrate": ("cli.server.commands", "migrate"),
+    "backup": ("cli.commands.backup", "app"),
     "login": ("cli.commands.login", "login"),
     "logout": ("cli.commands.login", "logout"),
     "kb": ("cli.commands.kb", "app"),

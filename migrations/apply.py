@@ -42,12 +42,12 @@ def _next_revision() -> str:
     return f"{len(list((_FOLDER / 'versions').glob('[0-9]*.py'))) + 1:04d}"
 
 
-def _upgrade(connection: Connection) -> None:
-    command.upgrade(_config(connection), "head")
+def _upgrade(connection: Connection, revision: str) -> None:
+    command.upgrade(_config(connection), revision)
 
 
-async def migrate(database: Database) -> None:
-    """Bring the database to the newest version.
+async def migrate(database: Database, revision: str = "head") -> None:
+    """Bring the database to the newest version, or up to a revision: it is never taken back.
 
     Raises:
         DatabaseUnavailable: it can't be reached.
@@ -55,7 +55,7 @@ async def migrate(database: Database) -> None:
     patient = database.engine.execution_options(**{LOCK_SECONDS: _PATIENCE_SECONDS})
     async with patient.begin() as connection:
         await lock_migrations(connection)
-        await connection.run_sync(_upgrade)
+        await connection.run_sync(_upgrade, revision)
 
 
 async def lock_migrations(connection: AsyncConnection) -> None:

@@ -12,6 +12,7 @@ from types import ModuleType
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from cli.ui.i18n.supervisor import restore_unfinished
 from core.auth.models import User
 from core.auth.permissions import ADMIN_ROLE, Permission
 from core.auth.principal import Principal
@@ -23,6 +24,7 @@ from core.errors.base import AgentexError
 from core.logging import configure_logging, get_logger
 from core.security.vault import SecretKeyMismatchError, Vault, load_secret_key
 from core.settings import Settings, get_settings
+from kb_service.backup.data_folder import unfinished_restore
 from migrations.apply import lock_migrations, migrate
 
 log = get_logger(__name__)
@@ -35,6 +37,8 @@ def main() -> None:
     """Prepare the data folder and the database; on failure exit with code 1 and a plain message."""
     settings = get_settings()
     configure_logging(settings, part="database")
+    if (backup := unfinished_restore(settings.data_dir)) is not None:
+        sys.exit(restore_unfinished(settings.data_dir, backup))
     try:
         asyncio.run(prepare(settings))
     except AgentexError as error:

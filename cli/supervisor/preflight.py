@@ -17,6 +17,7 @@ import psutil
 from cli.supervisor import redis_server
 from cli.ui.i18n import supervisor as messages
 from core.settings import Settings, override_settings
+from kb_service.backup.data_folder import unfinished_restore
 
 EXIT_CANNOT_START = 1
 EXIT_FOLDER_IN_USE = 3
@@ -42,6 +43,8 @@ def claim_folder(settings: Settings) -> None:
         if not settings.runtime_dir.is_relative_to(data):
             require_private(settings.runtime_dir)
         lock(data)
+        if (backup := unfinished_restore(data)) is not None:
+            raise CannotStart(EXIT_CANNOT_START, messages.restore_unfinished(data, backup))
     except FolderInUse as error:
         message = messages.folder_in_use(data, error.pid)
         raise CannotStart(EXIT_FOLDER_IN_USE, message) from None

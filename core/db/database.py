@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -64,6 +64,25 @@ class Database:
                 with translate_connect_errors():
                     await session.connection()
                 yield session
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncGenerator[AsyncConnection]:
+        """A connection whose statements all see one state, for as long as it is open; no writer waits for it.
+
+        Meanwhile SQLite's write-ahead log can't be shortened, and PostgreSQL keeps replaced rows.
+        """
+        engine = self._reading
+        if not self.is_sqlite:
+            engine = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        with translate_errors():
+            async with AsyncExitStack() as stack:
+                with translate_connect_errors():
+                    connection = await stack.enter_async_context(engine.connect())
+                    await stack.enter_async_context(connection.begin())
+                    # The state is that of the first statement that reads a table.
+                    catalogue = "sqlite_master" if self.is_sqlite else "pg_catalog.pg_class"
+                    await connection.execute(text(f"SELECT 1 FROM {catalogue} LIMIT 1"))  # noqa: S608 - of these two
+                yield connection
 
     async def read(self, work: Callable[[ReadContext], _T]) -> _T:
         """Run a plain function that only reads, with one connection.

@@ -24,7 +24,7 @@ from core.types.network import HostPort, is_loopback_host, parse_host_port
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
 _WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 (said, not bound)
-_SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret")
+_SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret", "backup_passphrase")
 
 
 class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -215,6 +215,9 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     )
     rule_log_days: int = Field(
         default=30, ge=1, le=3650, description="How long the log of a rule is kept, of which at most 1,000 entries are."
+    )
+    backup_passphrase: SecretStr | None = Field(
+        default=None, description="Passphrase that agentex backup encrypts with; without it backups are not encrypted."
     )
     audit_retention_days: int = Field(
         default=365, ge=0, le=36_500, description="How long the audit log is kept, in days; 0 keeps it for good."

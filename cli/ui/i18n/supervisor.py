@@ -48,6 +48,16 @@ def folder_unusable(folder: Path, reason: str) -> str:
     )
 
 
+def restore_unfinished(folder: Path, backup: str) -> str:
+    """The data folder holds only a part of a backup."""
+    return (
+        f"The restore of the backup {backup} into {folder} broke off: it holds a part of the data only.\n"
+        f"Restore again: agentex backup restore FOLDER --backup {backup}, or empty {folder} to start anew.\n"
+        f"备份 {backup} 恢复到 {folder} 时中断：其中的数据不完整。"
+        f"请重新运行 agentex backup restore，或清空该目录后重新开始。"
+    )
+
+
 def redis_missing() -> str:
     """No Redis server can be started here."""
     install = "brew install redis" if sys.platform == "darwin" else "sudo apt install redis-server"
