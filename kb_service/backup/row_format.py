@@ -40,9 +40,9 @@ _KINDS: tuple[tuple[type[Any], ColumnKind], ...] = (
     (LargeBinary, ColumnKind.BYTES),
     (String, ColumnKind.TEXT),
 )
-_LEAST_BYTES, _MOST_BYTES = 64 * 2**10, 4 * 2**20
-# After the least size, on average every so manieth row ends a blob.
-_ENDS = 64
+_LEAST_BYTES, _MOST_BYTES = 16 * 2**10, 4 * 2**20
+# Past the least size, a blob ends on average so many rows later.
+_ENDS = 32
 
 
 def describe_columns(table: Table) -> tuple[ColumnSpec, ...]:
