@@ -20,8 +20,8 @@ from cli.commands.backup.frame import (
 )
 from cli.commands.backup.stores import points_to_read
 from cli.errors import ExitCode
-from cli.server.bootstrap import PASSWORD_FILE
 from cli.ui.i18n import backup as messages
+from cli.ui.i18n.supervisor import INITIAL_PASSWORD_FILE
 from cli.ui.output import Output
 from core.db.database import Database, open_database
 from core.security.vault import load_secret_key, secret_key_file
@@ -33,7 +33,6 @@ from kb_service.backup.progress import OnProgress
 from kb_service.backup.repository import BackupRepository, create_repository, is_repository, open_repository
 from kb_service.object_storage.factory import open_object_store
 from migrations.level import file_schema_revision, revisions, schema_revision
-from migrations.tables import all_tables
 
 _MIB = 2**20
 
@@ -86,7 +85,7 @@ def _sqlite_file(settings: Settings) -> Path | None:
 
 
 def _secret_files(settings: Settings) -> Mapping[str, bytes]:
-    names = (secret_key_file(settings).name, PASSWORD_FILE)
+    names = (secret_key_file(settings).name, INITIAL_PASSWORD_FILE)
     paths = [settings.data_dir / name for name in names]
     return {path.name: path.read_bytes() for path in paths if path.is_file()}
 
@@ -94,6 +93,9 @@ def _secret_files(settings: Settings) -> Mapping[str, bytes]:
 async def _create(
     settings: Settings, repository: BackupRepository, secret_files: Mapping[str, bytes], on_progress: OnProgress
 ) -> BackupManifest:
+    # Only here: every table's module takes a second, which the other commands need not wait for.
+    from migrations.tables import all_tables  # noqa: PLC0415
+
     database = open_database(settings)
     try:
         await _require_schema(settings, database)

@@ -43,7 +43,6 @@ from kb_service.backup.restore import (
     require_readable,
 )
 from kb_service.object_storage.factory import open_object_store
-from migrations.apply import migrate
 from migrations.level import revisions
 
 
@@ -109,6 +108,9 @@ async def _restore(
     *,
     resumes: bool,
 ) -> None:
+    # Only here: Alembic takes a second, which the other commands need not wait for.
+    from migrations.apply import migrate  # noqa: PLC0415
+
     data = settings.data_dir
     if resumes and settings.database_url is None:
         # Only this restore can have made it: the rows are written in its last step.

@@ -1,7 +1,7 @@
 """Backups of a small installation: whatever happens meanwhile, and in whichever databases."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,13 @@ async def source(database: Database, tmp_path: Path) -> AsyncIterator[Installati
     installation = Installation(tmp_path / "source", database)
     yield installation
     await installation.shard.close()
+
+
+@pytest.fixture
+def postgres_url(find_postgres: Callable[[], Postgres]) -> Iterator[str]:
+    url = find_postgres().create()
+    yield async_url(url)
+    find_postgres().drop(url)
 
 
 @pytest.fixture
@@ -90,7 +97,7 @@ async def add_odd_rows(source: Installation) -> None:
     async with unit_of_work(source.database) as work:
         for data in (5, "text", None, True, {"deep": [1, {"x": 10**20}]}, 1e300):
             moment = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
-            owner = (await work.session.execute(text('SELECT id FROM "user"'))).scalars().first()
+            owner = (await (await work.session.connection()).execute(text('SELECT id FROM "user"'))).scalars().first()
             event = AcceptedEvent(
                 owner_id=owner,
                 source_kind="mcp",
@@ -104,7 +111,9 @@ async def add_odd_rows(source: Installation) -> None:
         usage = ModelUsage(day=date(2026, 2, 3), user_id=owner, model_id=new_id(), model="m")
         work.session.add(usage)
         # JSON's own null and SQL's NULL are two things.
-        await work.session.execute(text("UPDATE document SET failure = NULL WHERE id = :id"), {"id": document.id})
+        await (await work.session.connection()).execute(
+            text("UPDATE document SET failure = NULL WHERE id = :id"), {"id": document.id}
+        )
         # A number that was given out and is gone must not come again.
         await work.session.exec(delete(AcceptedEvent).where(col(AcceptedEvent.seq) == 6))
 
@@ -113,17 +122,16 @@ async def test_rows_are_the_same_after_a_restore_into_either_database(
     source: Installation,
     repository: BackupRepository,
     restored: Callable[..., Any],
-    find_postgres: Callable[[], Postgres],
+    postgres_url: str,
 ):
     await add_odd_rows(source)
     manifest = await back_up(source, repository)
     before = await rows_in(source.database, repository)
-    postgres = find_postgres().create()
-    for url in (None, async_url(postgres)):
+    for url in (None, postgres_url):
         target = await restored(repository, manifest, url)
         assert await rows_in(target.database, repository) == before
         async with unit_of_work(target.database) as work:
-            owner = (await work.session.execute(text('SELECT id FROM "user"'))).scalars().first()
+            owner = (await (await work.session.connection()).execute(text('SELECT id FROM "user"'))).scalars().first()
             event = AcceptedEvent(
                 owner_id=owner,
                 source_kind="mcp",
@@ -137,7 +145,6 @@ async def test_rows_are_the_same_after_a_restore_into_either_database(
             await work.session.flush()
             assert event.seq == 7
         await target.database.close()
-    find_postgres().drop(postgres)
 
 
 @one_database
@@ -276,7 +283,9 @@ async def test_backup_of_an_earlier_schema_is_migrated_and_a_later_one_refused(
     earlier = manifest.model_copy(update={"tables": tables, "counters": {}, "schema_revision": "0030"})
     target = await restored(repository, earlier)
     async with target.database.reading() as session:
-        version = (await session.execute(text("SELECT version_num FROM alembic_version"))).scalar_one()
+        version = (
+            await (await session.connection()).execute(text("SELECT version_num FROM alembic_version"))
+        ).scalar_one()
         assert version == revisions()[-1]
         assert len((await session.exec(select(Document))).all()) == 1
     later = manifest.model_copy(update={"schema_revision": "9999"})
