@@ -252,7 +252,7 @@ def best_passages(question: str) -> list[NumberedText]:
         ("怎么接入语言模型？", "AGENTEX_LLM_BASE_URL"),
         ("管理员能看到我的文档吗？", "管理员不能"),
         ("怎么停止回答？", "Ctrl-C"),
-        ("怎么备份数据？", "复制整个数据目录"),
+        ("怎么备份数据？", "agentex backup create"),
         ("怎么修改端口？", "AGENTEX_PORT"),
         ("怎么删除全部记忆？", "DELETE /api/v1/memories"),
     ],

@@ -41,7 +41,7 @@ def run_here(options: Options, data_dir: Path | None, work: Callable[[Output, Se
         settings = override_settings(data_dir=data_dir.expanduser().resolve()) if data_dir else get_settings()
         configure_logging(settings, part="backup")
         # A service manager's stop is like Ctrl-C.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         try:
             return work(output, settings)
         except BackupError as error:

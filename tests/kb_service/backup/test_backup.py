@@ -225,21 +225,26 @@ async def test_document_that_is_replaced_meanwhile_has_its_new_file(
 async def test_passage_that_is_edited_meanwhile_has_the_points_of_its_text(
     source: Installation, repository: BackupRepository, restored: Callable[..., Any]
 ):
-    document = await source.add("plum")
+    await source.add("plum")
+    late: list[Document] = []
 
     async def edit() -> None:
         async with unit_of_work(source.database) as work:
-            await work.session.exec(
-                update(Chunk).where(col(Chunk.document_id) == document.id).values(content="fig", version=2)
-            )
-        await source.write_points(document, 3, weight=2.0)
+            edited = update(Chunk).where(col(Chunk.document_id) == late[0].id)
+            await work.session.exec(edited.values(content="fig", version=2))
+        await source.write_points(late[0], 3, weight=2.0)
 
-    # After the points were read, before the rows are.
-    source.files.before_reading = edit
+    async def add() -> None:
+        late.append(await source.add("pear"))
+        # After the snapshot that shows the document, before its points are read.
+        source.shard.before_reading = edit
+
+    source.files.before_reading = add
     target = await restored(repository, await back_up(source, repository))
     async with target.database.reading() as session:
-        assert set(await session.exec(select(Chunk.content))) == {"fig"}
-    assert await target.weights(document.id) == [2.0, 2.0, 2.0]
+        contents = set(await session.exec(select(Chunk.content).where(col(Chunk.document_id) == late[0].id)))
+    assert contents == {"fig"}
+    assert await target.weights(late[0].id) == [2.0, 2.0, 2.0]
 
 
 @one_database
