@@ -1,5 +1,6 @@
 """The frame of the backup commands: options, progress, failures, passphrases."""
 
+import logging
 import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -40,6 +41,8 @@ def run_here(options: Options, data_dir: Path | None, work: Callable[[Output, Se
     def guarded() -> ExitCode:
         settings = override_settings(data_dir=data_dir.expanduser().resolve()) if data_dir else get_settings()
         configure_logging(settings, part="backup")
+        # It says how it loads itself.
+        logging.getLogger("alembic").setLevel(logging.WARNING)
         # A service manager's stop is like Ctrl-C.
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         try:

@@ -151,6 +151,16 @@ def test_damaged_blob_is_named_with_its_table(repository: BackupRepository, dama
     assert faults_of(repository) == {("table things", fault)}
 
 
+def test_flipped_bit_of_a_content_that_was_not_compressed_is_noticed(repository: BackupRepository):
+    blob = repository.add(iter([random.Random(7).randbytes(3 * 2**18)]))
+    content = bytearray(blob_path(repository, blob).read_bytes())
+    content[1000] ^= 1
+    blob_path(repository, blob).write_bytes(content)
+    with pytest.raises(BackupError) as caught:
+        list(repository.read(blob))
+    assert caught.value.fault is BackupFault.BLOB_DAMAGED
+
+
 @pytest.mark.parametrize("length", [0, 10, 65, 200, -1])
 def test_manifest_that_is_cut_off_is_damaged_and_others_stay_whole(repository: BackupRepository, length: int):
     back_up(repository)
