@@ -217,7 +217,8 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         default=30, ge=1, le=3650, description="How long the log of a rule is kept, of which at most 1,000 entries are."
     )
     backup_passphrase: SecretStr | None = Field(
-        default=None, description="Passphrase that agentex backup create encrypts with, and that opens encrypted backups."
+        default=None,
+        description="Passphrase that agentex backup create encrypts with, and that opens encrypted backups.",
     )
     audit_retention_days: int = Field(
         default=365, ge=0, le=36_500, description="How long the audit log is kept, in days; 0 keeps it for good."

@@ -175,15 +175,15 @@ class BackupCreator:
 
     async def _copy(self, inventory: Inventory) -> set[RevisionKey]:
         """Copy what is not there yet; returns the revisions whose points were read now."""
-        wanted = {
+        missing = {
             key: facts
             for key, facts in inventory.revisions.items()
             if key not in self._points or self._points[key].facts != facts
         }
-        await self._each(BackupStep.VECTORS, list(wanted.items()), self._copy_points)
+        await self._each(BackupStep.VECTORS, list(missing.items()), self._copy_points)
         keys = sorted((inventory.required | inventory.optional) - self._files.keys())
         await self._each(BackupStep.FILES, keys, self._copy_file)
-        return {key for key in wanted if key in self._points}
+        return {key for key in missing if key in self._points}
 
     async def _each(self, step: BackupStep, items: Sequence[_T], act: Callable[[_T], Awaitable[None]]) -> None:
         """Do something with all items, a few at a time; the first failure ends the others."""
@@ -283,14 +283,14 @@ def _write(
     return writer.finish()
 
 
-class FileEntry(NamedTuple):
+class BackupFile(NamedTuple):
     """A stored file of a backup."""
 
     storage_key: str
     blob: BlobRef
 
 
-class PointsEntry(NamedTuple):
+class BackupPoints(NamedTuple):
     """The points of a revision in a backup, ``points`` in number."""
 
     document_id: str
@@ -301,18 +301,18 @@ class PointsEntry(NamedTuple):
     blob: BlobRef
 
 
-def read_files(repository: BackupRepository, manifest: BackupManifest) -> Iterator[FileEntry]:
+def read_files(repository: BackupRepository, manifest: BackupManifest) -> Iterator[BackupFile]:
     """The files of a backup; BackupError where the list is damaged."""
     for rows in read_rows(repository, manifest.files):
         for key, *blob in rows:
-            yield FileEntry(key, _blob(blob))
+            yield BackupFile(key, _blob(blob))
 
 
-def read_points(repository: BackupRepository, manifest: BackupManifest) -> Iterator[PointsEntry]:
+def read_points(repository: BackupRepository, manifest: BackupManifest) -> Iterator[BackupPoints]:
     """The points of a backup; BackupError where the list is damaged."""
     for rows in read_rows(repository, manifest.vectors):
         for document_id, revision, model, fingerprint, points, *blob in rows:
-            yield PointsEntry(document_id, revision, model, fingerprint, points, _blob(blob))
+            yield BackupPoints(document_id, revision, model, fingerprint, points, _blob(blob))
 
 
 def _blob(values: Sequence[Any]) -> BlobRef:

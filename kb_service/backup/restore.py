@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from kb_service.backup.create import FileEntry, PointsEntry, read_files, read_points
+from kb_service.backup.create import BackupFile, BackupPoints, read_files, read_points
 from kb_service.backup.faults import BackupError, BackupFault
 from kb_service.backup.manifest import BackupManifest
 from kb_service.backup.points import MalformedPoints, PointStores, points_from_bytes
@@ -105,7 +105,7 @@ class BackupRestorer:
                 await self._target.files.write(entry.storage_key, self._blocks(entry))
             self._on_progress(BackupStep.FILES, done, total)
 
-    async def _blocks(self, entry: FileEntry) -> AsyncIterator[bytes]:
+    async def _blocks(self, entry: BackupFile) -> AsyncIterator[bytes]:
         blocks = self._repository.read(entry.blob)
         while (block := await asyncio.to_thread(next, blocks, None)) is not None:
             yield block
@@ -116,10 +116,10 @@ class BackupRestorer:
             await self._write_revision(entry, await asyncio.to_thread(self._content, entry))
             self._on_progress(BackupStep.VECTORS, done, len(entries))
 
-    def _content(self, entry: PointsEntry) -> bytes:
+    def _content(self, entry: BackupPoints) -> bytes:
         return b"".join(self._repository.read(entry.blob))
 
-    async def _write_revision(self, entry: PointsEntry, content: bytes) -> None:
+    async def _write_revision(self, entry: BackupPoints, content: bytes) -> None:
         store = self._target.points[entry.model]
         try:
             for points in points_from_bytes(content, self._target.dimensions[entry.model]):

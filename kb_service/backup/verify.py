@@ -38,13 +38,13 @@ class BackupReport:
 
 def verify(repository: BackupRepository, backup_ids: Sequence[str], on_progress: OnProgress = silent) -> BackupReport:
     """Read everything that these backups hold; a blob of several is read once."""
-    check = _Check(repository, on_progress)
+    check = _Verification(repository, on_progress)
     for backup_id in backup_ids:
         check.backup(backup_id)
     return check.report
 
 
-class _Check:
+class _Verification:
     def __init__(self, repository: BackupRepository, on_progress: OnProgress) -> None:
         self.report = BackupReport()
         self._repository = repository

@@ -44,7 +44,7 @@ def run_here(options: Options, data_dir: Path | None, work: Callable[[Output, Se
         # It says how it loads itself.
         logging.getLogger("alembic").setLevel(logging.WARNING)
         # A service manager's stop is like Ctrl-C.
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        signal.signal(signal.SIGTERM, _interrupt)
         try:
             return work(output, settings)
         except BackupError as error:
@@ -56,6 +56,13 @@ def run_here(options: Options, data_dir: Path | None, work: Callable[[Output, Se
             ) from error
 
     leave(output, guarded)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    # A shell's background job ignores Ctrl-C, but not a stop.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
@@ -77,23 +84,23 @@ def passphrase_to_read(output: Output, settings: Settings, folder: Path, file: P
     """The passphrase of existing backups, asked for where nothing gives it; None if they are not encrypted."""
     if not needs_passphrase(folder):
         return None
-    return _given_passphrase(settings, file) or _ask(output)
+    return _preset_passphrase(settings, file) or _ask(output)
 
 
 def passphrase_to_write(
     output: Output, settings: Settings, folder: Path, file: Path | None, *, encrypts: bool
 ) -> str | None:
     """The passphrase for a new backup, None for none; a new folder's must have some length."""
-    given = _given_passphrase(settings, file)
+    preset = _preset_passphrase(settings, file)
     if is_repository(folder):
-        return given or (_ask(output) if encrypts or needs_passphrase(folder) else None)
-    if given is None and not encrypts:
+        return preset or (_ask(output) if encrypts or needs_passphrase(folder) else None)
+    if preset is None and not encrypts:
         return None
-    passphrase = given or _ask(output)
+    passphrase = preset or _ask(output)
     if len(passphrase) < _LEAST_CHARACTERS:
         short = messages.PASSPHRASE_SHORT
         raise CommandFailed(Conflict(), short, least=_LEAST_CHARACTERS)
-    if given is None and passphrase != ask_password(output, messages.ASK_AGAIN):
+    if preset is None and passphrase != ask_password(output, messages.ASK_AGAIN):
         raise usage_error("passphrase", messages.PASSPHRASES_DIFFER)
     return passphrase
 
@@ -103,7 +110,7 @@ def _ask(output: Output) -> str:
     return ask_password(output, messages.ASK_PASSPHRASE, otherwise)
 
 
-def _given_passphrase(settings: Settings, file: Path | None) -> str | None:
+def _preset_passphrase(settings: Settings, file: Path | None) -> str | None:
     if file is None:
         return settings.backup_passphrase.get_secret_value() if settings.backup_passphrase else None
     try:

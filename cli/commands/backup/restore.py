@@ -128,8 +128,7 @@ async def _restore(
                 await require_empty_files(files)
             mark_unfinished(data, manifest.id)
             _write_secrets(data, repository, manifest)
-            known, models = revisions(), dimensions(settings)
-            target = RestoreTarget(database, files, points, models, known, migrate)
+            target = RestoreTarget(database, files, points, dimensions(settings), revisions(), migrate)
             await BackupRestorer(repository, manifest, target, on_progress).restore()
     finally:
         await database.close()

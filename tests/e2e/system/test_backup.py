@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,7 +81,7 @@ def facts_of(person: Api, kb: str) -> dict[str, Any]:
 
 
 @contextmanager
-def uploads(person: Api, kb: str) -> Iterator[dict[str, str]]:
+def uploads(person: Api, kb: str) -> Generator[dict[str, str]]:
     """Upload, replace and delete documents one after the other; what is acknowledged, by name."""
     acknowledged: dict[str, str] = {}
     stopped = threading.Event()
@@ -201,7 +201,7 @@ def test_sqlite_is_restored_into_postgresql(backed_up: BackedUp, tmp_path: Path,
 @contextmanager
 def killed_when(
     words: Sequence[object], environment: Mapping[str, str], condition: Callable[[], bool]
-) -> Iterator[None]:
+) -> Generator[None]:
     process = subprocess.Popen(command(*words), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         eventually(lambda: process.poll() is not None or condition(), pause=0.001)

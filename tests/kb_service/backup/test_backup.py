@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 from sqlalchemy import text
 from sqlmodel import col, delete, select, update
 
@@ -94,10 +95,11 @@ async def rows_in(database: Database, repository: BackupRepository) -> dict[str,
 async def add_odd_rows(source: Installation) -> None:
     """Values that databases keep in different ways."""
     document = await source.add("Ünïcode 三号温室 \u2028 and\ttabs", attributes={"a": 1.5, "n": None, "z": "\u0001"})
+    values: tuple[JsonValue, ...] = (5, "text", None, True, {"deep": [1, {"x": 10**20}]}, 1e300)
     async with unit_of_work(source.database) as work:
-        for data in (5, "text", None, True, {"deep": [1, {"x": 10**20}]}, 1e300):
+        for data in values:
             moment = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
-            owner = (await (await work.session.connection()).execute(text('SELECT id FROM "user"'))).scalars().first()
+            owner = (await (await work.session.connection()).execute(text('SELECT id FROM "user"'))).scalars().all()[0]
             event = AcceptedEvent(
                 owner_id=owner,
                 source_kind="mcp",
@@ -131,7 +133,7 @@ async def test_rows_are_the_same_after_a_restore_into_either_database(
         target = await restored(repository, manifest, url)
         assert await rows_in(target.database, repository) == before
         async with unit_of_work(target.database) as work:
-            owner = (await (await work.session.connection()).execute(text('SELECT id FROM "user"'))).scalars().first()
+            owner = (await (await work.session.connection()).execute(text('SELECT id FROM "user"'))).scalars().all()[0]
             event = AcceptedEvent(
                 owner_id=owner,
                 source_kind="mcp",
@@ -173,7 +175,7 @@ async def test_second_backup_reads_only_what_is_new(source: Installation, reposi
     await source.add("plum " * 10_000)
     await back_up(source, repository)
     before = repository.added_bytes
-    read = []
+    read: list[str] = []
     source.files.before_reading = lambda: asyncio.sleep(0, read.append("plum"))
     await back_up(source, repository)
     assert read == []

@@ -23,15 +23,14 @@ SEALED = RepositoryKeys(bytes(range(32)), bytes(range(32, 64)))
 keys_of = st.sampled_from([NO_KEYS, SEALED])
 # Around the size of a sealed segment, where the last one must be told from a full one.
 sizes = st.one_of(st.integers(0, 200), st.sampled_from([2**16 - 1, 2**16, 2**16 + 1, 2**17, 3 * 2**16 + 5]))
-contents = st.lists(
-    st.builds(
-        lambda size, seed, dull: bytes(size) if dull else seed * (size // 16 + 1),
-        sizes,
-        st.binary(min_size=16, max_size=16),
-        st.booleans(),
-    ),
-    max_size=4,
-)
+
+
+def content_of(size: int, seed: bytes, *, is_dull: bool) -> bytes:
+    return bytes(size) if is_dull else seed * (size // 16 + 1)
+
+
+pieces = st.builds(content_of, sizes, st.binary(min_size=16, max_size=16), is_dull=st.booleans())
+contents = st.lists(pieces, max_size=4)
 PASSPHRASE = "five-words-of-no-sense"
 
 
