@@ -97,9 +97,9 @@ async def add_odd_rows(source: Installation) -> None:
     document = await source.add("Ünïcode 三号温室 \u2028 and\ttabs", attributes={"a": 1.5, "n": None, "z": "\u0001"})
     values: tuple[JsonValue, ...] = (5, "text", None, True, {"deep": [1, {"x": 10**20}]}, 1e300)
     async with unit_of_work(source.database) as work:
+        owner = (await (await work.session.connection()).execute(text('SELECT id FROM "user"'))).scalars().all()[0]
         for data in values:
             moment = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
-            owner = (await (await work.session.connection()).execute(text('SELECT id FROM "user"'))).scalars().all()[0]
             event = AcceptedEvent(
                 owner_id=owner,
                 source_kind="mcp",
