@@ -7,7 +7,7 @@ import { Section, Skeleton } from "@/components/layout/Page";
 import { formatDateTime } from "@/i18n/format";
 import { type KnowledgeBase, knowledgeBaseQuery, reindexQuery } from "../queries";
 import { GeneralSettings } from "./GeneralSettings";
-import { splittingOf } from "./presets";
+import { splitterKey, splittingOf } from "./presets";
 import { ReindexStatus } from "./ReindexStatus";
 import { RetrievalSettings } from "./RetrievalSettings";
 import styles from "./Settings.module.css";
@@ -45,7 +45,7 @@ function Facts({ base }: { base: KnowledgeBase }) {
   const { splitter, chunk_size, chunk_overlap } = splittingOf(base);
   const facts = [
     [t("field.embedding_model"), base.embedding_model],
-    [t("field.splitter"), t(`splitter.${splitter}.title`)],
+    [t("field.splitter"), t(`splitter.${splitterKey(splitter)}.title`)],
     [t("field.chunk_size"), String(chunk_size)],
     [t("field.chunk_overlap"), String(chunk_overlap)],
     [t("settings.created"), formatDateTime(base.created_at)],

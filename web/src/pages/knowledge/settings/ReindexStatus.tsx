@@ -15,7 +15,7 @@ import form from "../Form.module.css";
 import { useRefresh } from "../knowledgeActions";
 import type { Reindex } from "../queries";
 import { useFailureText } from "../useFailureText";
-import { splittingOf } from "./presets";
+import { splitterKey, splittingOf } from "./presets";
 import { RecallTable } from "./RecallTable";
 import styles from "./Settings.module.css";
 
@@ -49,7 +49,7 @@ function useSettingsText() {
   return (settings: NonNullable<Reindex["target"]>) => {
     const { splitter, chunk_size, chunk_overlap } = splittingOf(settings);
     return t("reindex.settings", {
-      splitter: t(`splitter.${splitter}.title`),
+      splitter: t(`splitter.${splitterKey(splitter)}.title`),
       size: chunk_size,
       overlap: chunk_overlap,
       model: settings.embedding_model,

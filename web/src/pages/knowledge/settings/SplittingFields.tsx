@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { embeddingModelsQuery } from "@/api/models";
 import { SelectField, TextField } from "@/components/forms/Field";
 import styles from "../Form.module.css";
-import { CHUNK_SIZES, SPLITTERS, type Splitting, splittingProblem } from "./presets";
+import { CHUNK_SIZES, SPLITTERS, type Splitting, splitterKey, splittingProblem } from "./presets";
 
 export function SplittingFields({
   value,
@@ -21,10 +21,10 @@ export function SplittingFields({
     <>
       <SelectField
         label={t("field.splitter")}
-        hint={t(`splitter.${value.splitter}.text`)}
+        hint={t(`splitter.${splitterKey(value.splitter)}.text`)}
         value={value.splitter}
         disabled={disabled}
-        options={SPLITTERS.map((name) => ({ value: name, label: t(`splitter.${name}.title`) }))}
+        options={SPLITTERS.map((name) => ({ value: name, label: t(`splitter.${splitterKey(name)}.title`) }))}
         onChange={(event) => onChange({ splitter: SPLITTERS.find((name) => name === event.target.value) })}
       />
       <div className={styles.pair}>

@@ -1,7 +1,23 @@
 /** Ready-made ways to cut documents, for people who do not want to think about tokens. */
 
-export const SPLITTERS = ["heading_recursive", "parent_child", "markdown_sections", "sentence", "fixed"] as const;
+export const SPLITTERS = [
+  "heading_recursive",
+  "parent_child",
+  "markdown_sections",
+  "sentence",
+  "fixed",
+  "llama_index:SentenceSplitter",
+  "llama_index:TokenTextSplitter",
+  "llama_index:SentenceWindowNodeParser",
+  "llama_index:MarkdownNodeParser",
+] as const;
 export type Splitter = (typeof SPLITTERS)[number];
+type TextKey<S extends string> = S extends `${string}:${infer Name}` ? Name : S;
+
+/** The key of a splitter's texts: a colon would stand for a namespace there. */
+export function splitterKey(splitter: Splitter): TextKey<Splitter> {
+  return splitter.slice(splitter.indexOf(":") + 1) as TextKey<Splitter>;
+}
 
 export interface Splitting {
   splitter: Splitter;
