@@ -33,7 +33,8 @@ SPLITTERS = {
         node_parsers.node_splitter(node_parsers.token_nodes, by_section=False)
     ),
     "llama_index:SentenceWindowNodeParser": SplitterEntry(
-        node_parsers.node_splitter(node_parsers.window_nodes, by_section=True), node_parsers.sentence_windows
+        node_parsers.node_splitter(node_parsers.window_nodes, by_section=True, windows=node_parsers.sentence_windows),
+        node_parsers.sentence_windows,
     ),
     "llama_index:MarkdownNodeParser": SplitterEntry(
         node_parsers.node_splitter(node_parsers.markdown_nodes, by_section=True, is_table_text=True)

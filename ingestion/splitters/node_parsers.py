@@ -16,7 +16,7 @@ from typing import Any
 from ingestion.splitters import parent_child
 from ingestion.splitters.base import ParsedText, Piece, SplitSizes, Splitter
 from ingestion.splitters.node_runs import TextRun, runs
-from ingestion.splitters.node_spans import NodeSpan, find_spans, lawful_pieces
+from ingestion.splitters.node_spans import NodeSpan, Windows, find_spans, lawful_pieces
 from ingestion.splitters.sections import SectionIndex
 from ingestion.splitters.units import max_characters, sentences
 from kb_service.text.token_counter import TokenCounter
@@ -33,25 +33,35 @@ Nodes = Callable[[TextRun, SplitSizes, TokenCounter], Iterator[NodeSpan]]
 """The nodes of one run, as spans of the document's text."""
 
 
-def node_splitter(nodes: Nodes, *, by_section: bool, is_table_text: bool = False) -> Splitter:
+def node_splitter(
+    nodes: Nodes, *, by_section: bool, is_table_text: bool = False, windows: Windows | None = None
+) -> Splitter:
     """A splitter of a node parser.
 
     Args:
         by_section: Whether its nodes stay within a heading's section.
         is_table_text: Whether it gets tables as text; otherwise they are cut between rows, each piece with the header.
+        windows: The dense windows of a piece; None where it is found as a whole.
     """
-    return partial(_split, nodes, by_section, is_table_text)
+    return partial(_split, nodes, by_section, is_table_text, windows)
 
 
 def _split(
-    nodes: Nodes, by_section: bool, is_table_text: bool, parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter
+    nodes: Nodes,
+    by_section: bool,
+    is_table_text: bool,
+    windows: Windows | None,
+    parsed: ParsedText,
+    *,
+    sizes: SplitSizes,
+    counter: TokenCounter,
 ) -> Iterator[Piece]:
     outline = SectionIndex(parsed)
     node_runs = (
         (run, () if run.is_own else nodes(run, sizes, counter))
         for run in runs(outline, parsed.text, by_section=by_section, is_table_text=is_table_text)
     )
-    return lawful_pieces(outline, parsed.text, node_runs, sizes=sizes, counter=counter)
+    return lawful_pieces(outline, parsed.text, node_runs, sizes=sizes, counter=counter, windows=windows)
 
 
 def sentence_nodes(run: TextRun, sizes: SplitSizes, counter: TokenCounter) -> Iterator[NodeSpan]:
@@ -100,11 +110,11 @@ def window_nodes(run: TextRun, sizes: SplitSizes, counter: TokenCounter) -> Iter
     for span in find_spans(run, (node.text for node in nodes)):
         is_full = len(group) > 2 * SENTENCES_AROUND
         if group and (is_full or not _fits(run, group[0].start, span.end, sizes, counter)):
-            yield _grouped(run, group, counter)
+            yield NodeSpan(group[0].start, group[-1].end)
             group = []
         group.append(span)
     if group:
-        yield _grouped(run, group, counter)
+        yield NodeSpan(group[0].start, group[-1].end)
 
 
 def sentence_windows(text: str, counter: TokenCounter) -> tuple[str, ...]:
@@ -114,11 +124,6 @@ def sentence_windows(text: str, counter: TokenCounter) -> tuple[str, ...]:
         window for part in parts if counter.count(part) for window in parent_child.windows(part, counter) or (part,)
     ]
     return tuple(windows) if len(windows) > 1 else ()
-
-
-def _grouped(run: TextRun, group: Sequence[NodeSpan], counter: TokenCounter) -> NodeSpan:
-    start, end = group[0].start, group[-1].end
-    return NodeSpan(start, end, sentence_windows(run.slice(start, end), counter))
 
 
 def _fits(run: TextRun, start: int, end: int, sizes: SplitSizes, counter: TokenCounter) -> bool:

@@ -1,7 +1,7 @@
 """Pieces that keep the splitters' laws, of the texts that a node parser returned."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple
@@ -17,11 +17,14 @@ _VISIBLE = re.compile(r"\S")
 
 
 class NodeSpan(NamedTuple):
-    """A node's place in the document, and the windows that find it (see ``Piece``)."""
+    """A node's place in the document."""
 
     start: int
     end: int
-    windows: tuple[str, ...] = ()
+
+
+Windows = Callable[[str, TokenCounter], tuple[str, ...]]
+"""Gives the dense windows of a passage (see ``Piece``)."""
 
 
 def find_spans(run: TextRun, nodes: Iterable[str]) -> Iterator[NodeSpan]:
@@ -50,20 +53,22 @@ def lawful_pieces(
     *,
     sizes: SplitSizes,
     counter: TokenCounter,
+    windows: Windows | None = None,
 ) -> Iterator[Piece]:
     """Pieces of nodes: one too long is cut as other splitters cut, and text that no node has becomes pieces of its own.
 
     Args:
         node_runs: Each run of the text in order, with its nodes.
+        windows: Of each piece; None for none.
     """
     numbers = count()
-    maker = _PieceMaker(outline, text, sizes, counter)
+    maker = _PieceMaker(outline, text, sizes, counter, windows)
     for run, spans in node_runs:
         for span in spans:
             for piece in maker.pieces(run, span):
-                yield replace(piece, index=next(numbers))
+                yield maker.finished(piece, next(numbers))
         for piece in maker.rest(run, run.end):
-            yield replace(piece, index=next(numbers))
+            yield maker.finished(piece, next(numbers))
 
 
 @dataclass(slots=True)
@@ -72,6 +77,7 @@ class _PieceMaker:
     text: str
     sizes: SplitSizes
     counter: TokenCounter
+    windows: Windows | None
     last_start: int = -1
     covered: int = 0
     """End of the last piece."""
@@ -82,9 +88,7 @@ class _PieceMaker:
             return
         yield from self.rest(run, span.start)
         if span.start < self.covered and not self._may_overlap(span):
-            start = self._visible(self.covered, span.end)
-            # Without its overlap the node has another text than its windows are of.
-            span = NodeSpan(start, span.end)
+            span = NodeSpan(self._visible(self.covered, span.end), span.end)
         body = self.text[span.start : span.end]
         tokens = self.counter.count(body)
         if tokens == 0:
@@ -92,9 +96,13 @@ class _PieceMaker:
         if tokens <= self.sizes.chunk_size and len(body) <= max_characters(self.sizes.chunk_size):
             path, page = self.outline.path(span.start, span.end), self.outline.page(span.start)
             self.last_start, self.covered = span.start, span.end
-            yield Piece(body, path, page, span.start, span.end, tokens, 0, span.windows)
+            yield Piece(body, path, page, span.start, span.end, tokens, 0)
             return
         yield from self._cut(run, max(span.start, self.covered), span.end)
+
+    def finished(self, piece: Piece, index: int) -> Piece:
+        """The piece with its number and its windows."""
+        return replace(piece, index=index, windows=self.windows(piece.text, self.counter) if self.windows else ())
 
     def rest(self, run: TextRun, end: int) -> Iterator[Piece]:
         """Pieces of what lies between the last one and a place."""
