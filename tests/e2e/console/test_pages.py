@@ -17,6 +17,7 @@ PAGES = {
     "document": "/knowledge-bases/{kb}/documents/{document}",
     "search-test": "/knowledge-bases/{kb}/search?q=relay",
     "questions": "/knowledge-bases/{kb}/questions",
+    "sources": "/knowledge-bases/{kb}/sources",
     "knowledge-base-settings": "/knowledge-bases/{kb}/settings",
     "search": "/search?q=relay",
     "skills": "/skills",

@@ -64,7 +64,11 @@ export function formatRelative(iso: string, now = Date.now()): string {
 
 /** A length of time, such as "2 min"; the largest unit alone. */
 export function formatDuration(seconds: number): string {
-  const [unit, size] =
-    seconds >= 3600 ? (["hour", 3600] as const) : seconds >= 60 ? (["minute", 60] as const) : (["second", 1] as const);
+  const units = [
+    ["day", 86_400],
+    ["hour", 3600],
+    ["minute", 60],
+  ] as const;
+  const [unit, size] = units.find(([, least]) => seconds >= least) ?? (["second", 1] as const);
   return formatNumber(Math.max(1, Math.round(seconds / size)), { style: "unit", unit, unitDisplay: "short" });
 }

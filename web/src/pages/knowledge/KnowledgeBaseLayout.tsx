@@ -48,7 +48,7 @@ export function KnowledgeBaseLayout() {
   );
 }
 
-function Tabs({ base: { id, can_write } }: { base: KnowledgeBase }) {
+function Tabs({ base: { id, can_write, access } }: { base: KnowledgeBase }) {
   const { t } = useTranslation("knowledge");
   const params = { kbId: id };
   return (
@@ -56,6 +56,11 @@ function Tabs({ base: { id, can_write } }: { base: KnowledgeBase }) {
       <TabLink to="/knowledge-bases/$kbId" params={params} activeOptions={{ exact: true, includeSearch: false }}>
         {t("tab.documents")}
       </TabLink>
+      {access === "owner" && (
+        <TabLink to="/knowledge-bases/$kbId/sources" params={params}>
+          {t("tab.sources")}
+        </TabLink>
+      )}
       <TabLink to="/knowledge-bases/$kbId/search" params={params} activeOptions={{ includeSearch: false }}>
         {t("tab.search")}
       </TabLink>

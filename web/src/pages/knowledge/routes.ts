@@ -25,6 +25,11 @@ export const knowledgeBaseTabs = [
   }),
   createRoute({
     getParentRoute: () => knowledgeBaseRoute,
+    path: "/sources",
+    component: lazyRouteComponent(() => import("./sources/SourceList"), "SourceList"),
+  }),
+  createRoute({
+    getParentRoute: () => knowledgeBaseRoute,
     path: "/settings",
     component: lazyRouteComponent(() => import("./settings/KnowledgeBaseSettings"), "KnowledgeBaseSettings"),
   }),
