@@ -126,7 +126,12 @@ def test_passages_of_a_long_table_name_the_page_of_their_first_row(tmp_path: Pat
     for piece in pieces[1:]:
         # A window of ``fixed`` may begin within a row.
         row = parsed.text.rfind("\n", 0, piece.char_start + 1) + 1
-        number = int(parsed.text[row:].split()[1])
+        cells = parsed.text[row:].split()
+        if cells[1] == "|":
+            # The table's head, where a table is cut by itself.
+            assert piece.page == 1
+            continue
+        number = int(cells[1])
         assert piece.page == number // 30 + 1
         assert name == "fixed" or piece.text.startswith("City | People | Trees\nCity ")
 
