@@ -21,6 +21,7 @@ from core.errors.auth import (
     KnowledgeSourceSyncNotFound,
     OwnerOnly,
     PermissionDenied,
+    ReadOnly,
 )
 from core.errors.conflicts import Conflict, KnowledgeSourceNameTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
@@ -36,7 +37,7 @@ router = Router(prefix="/api/v1", tags=["knowledge sources"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
-_GATE = (KnowledgeBaseNotFound, OwnerOnly)
+_GATE = (KnowledgeBaseNotFound, ReadOnly, OwnerOnly)
 _ONE = (*_GATE, KnowledgeSourceNotFound)
 _SYNC = (*_ONE, KnowledgeSourceSyncNotFound)
 

@@ -46,6 +46,7 @@ ACCESS = f"{KB}/documents/{{doc_id}}/access"
 MANAGING = {
     f"DELETE {KB}",
     *(f"{method} {KB}/shares" for method in ("GET", "PUT")),
+    *(name for name in REQUESTS if name.partition(" ")[2].startswith(f"{KB}/sources")),
     *(f"{method} {ACCESS}" for method in ("GET", "PUT", "DELETE")),
 }
 TESTING = "POST /api/v1/models/{model_id}/test"
