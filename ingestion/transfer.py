@@ -29,8 +29,8 @@ from kb_service.transfer import jobs as transfers
 from kb_service.transfer.archive_format import DocumentContent
 from kb_service.transfer.archive_reader import ArchiveReader, archive_limits
 from kb_service.transfer.export_source import KnowledgeBaseSource, SourceStores
-from kb_service.transfer.jobs import TransferLease
 from kb_service.visibility import SYSTEM_VIEWER
+from kb_service.work_queue.job_leases import JobLease
 
 log = get_logger(__name__)
 
@@ -96,10 +96,10 @@ async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
     """Run a waiting import or copy; idempotent, also across workers."""
     settings = context.settings
     async with unit_of_work(context.database) as work:
-        row = await transfers.acquire(work, transfer_id, owner=context.owner, seconds=settings.lease_seconds)
+        row = await transfers.LEASES.acquire(work, transfer_id, owner=context.owner, seconds=settings.lease_seconds)
     if row is None:
         return
-    lease = transfers.lease_from_row(row)
+    lease = JobLease.of(row)
     try:
         if row.attempt > settings.ingest_attempts:
             await _fail(context, row, lease, _POISON)
@@ -114,13 +114,13 @@ async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
         log.info("transfer.completed", transfer_id=row.id)
     except asyncio.CancelledError:
         async with unit_of_work(context.database) as work:
-            await transfers.release_for_retry(work, lease)
+            await transfers.LEASES.release_for_retry(work, lease)
         raise
     except Exception as error:  # noqa: BLE001 - the edge of a job: every result is on the row
         await _record_failure(context, row, lease, error)
 
 
-async def _record_failure(context: WorkerContext, row: Transfer, lease: TransferLease, error: Exception) -> None:
+async def _record_failure(context: WorkerContext, row: Transfer, lease: JobLease, error: Exception) -> None:
     match error:
         case TransferLost():
             log.info("transfer.abandoned", transfer_id=row.id)
@@ -142,7 +142,7 @@ async def _record_failure(context: WorkerContext, row: Transfer, lease: Transfer
             await _fail(context, row, lease, _INTERNAL)
 
 
-async def _fail(context: WorkerContext, row: Transfer, lease: TransferLease, failure: dict[str, str]) -> None:
+async def _fail(context: WorkerContext, row: Transfer, lease: JobLease, failure: dict[str, str]) -> None:
     async with unit_of_work(context.database, context.queue.push) as work:
         is_ended = await transfers.fail(work, lease, failure)
     if not is_ended:
@@ -152,13 +152,13 @@ async def _fail(context: WorkerContext, row: Transfer, lease: TransferLease, fai
     log.info("transfer.failed", transfer_id=row.id, reason=failure["reason"])
 
 
-async def _postpone(context: WorkerContext, row: Transfer, lease: TransferLease, error: Exception) -> None:
+async def _postpone(context: WorkerContext, row: Transfer, lease: JobLease, error: Exception) -> None:
     log.warning("transfer.postponed", transfer_id=lease.id, cause=type(error).__name__)
     words = describe_outage(error).words
     if row.kind == transfers.IMPORT and isinstance(error, EmbeddingModelNotServed):
         words |= _IMPORT_ANEW
     async with unit_of_work(context.database) as work:
-        await transfers.reschedule(work, lease, words, pause=_OUTAGE_PAUSE)
+        await transfers.LEASES.reschedule(work, lease, words, pause=_OUTAGE_PAUSE)
 
 
 async def _remove_file(context: WorkerContext, row: Transfer) -> None:
@@ -166,12 +166,12 @@ async def _remove_file(context: WorkerContext, row: Transfer) -> None:
         await context.store.delete(row.source)
 
 
-async def _renew(context: WorkerContext, lease: TransferLease) -> bool:
+async def _renew(context: WorkerContext, lease: JobLease) -> bool:
     async with unit_of_work(context.database) as work:
         return await transfers.renew(work, lease, seconds=context.settings.lease_seconds)
 
 
-async def _transfer(context: WorkerContext, row: Transfer, lease: TransferLease) -> None:
+async def _transfer(context: WorkerContext, row: Transfer, lease: JobLease) -> None:
     async with context.database.reading() as session:
         knowledge_base = await session.get(KnowledgeBase, row.knowledge_base_id)
     if knowledge_base is None:
@@ -222,7 +222,7 @@ async def _finish(
         raise TransferLost from error
     knowledge_base.enabled = True
     work.session.add(knowledge_base)
-    await transfers.complete(work, transfers.lease_from_row(row))
+    await transfers.complete(work, JobLease.of(row))
 
 
 @asynccontextmanager
@@ -266,7 +266,7 @@ async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource
 async def requeue_transfers(context: WorkerContext) -> int:
     """Queue waiting transfers whose job was lost; returns the number of new jobs."""
     async with context.database.reading() as session:
-        waiting = await transfers.stale(session, _GRACE)
+        waiting = await transfers.LEASES.stale(session, _GRACE)
     if not waiting:
         return 0
     queued = await context.queue.queued_keys()

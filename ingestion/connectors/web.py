@@ -6,6 +6,7 @@ import re
 import zlib
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import unquote
@@ -76,6 +77,7 @@ class WebConnector:
         self._settings = settings
         self._environment = environment
         self.is_cut = False
+        self._delay = 0.0
 
     async def check(self) -> None:
         read_url(self._settings.url)
@@ -87,6 +89,7 @@ class WebConnector:
         start = _normalized(httpx.URL(self._settings.url))
         async with self._client(start) as client:
             await client.read_robots()
+            self._delay = client.delay
             if not client.allows(start):
                 raise SourceUnavailable(_forbidden(start))
             if self._settings.mode == "sitemap":
@@ -108,7 +111,7 @@ class WebConnector:
         yield page.body
 
     def _client(self, url: httpx.URL) -> WebClient:
-        return WebClient(self._environment.guard, origin_of(url), self._environment.max_bytes)
+        return WebClient(self._environment.guard, origin_of(url), self._environment.max_bytes, self._delay)
 
     async def _sitemap(self, client: WebClient, start: httpx.URL) -> list[httpx.URL]:
         """The pages of a sitemap, or of those that a sitemap index names (sitemaps.org)."""
@@ -294,8 +297,9 @@ def _name(url: httpx.URL, media_type: str) -> str:
 
 def _sitemap_text(body: bytes) -> str:
     if body[:2] == b"\x1f\x8b":
-        unpacker = zlib.decompressobj(wbits=31)
-        body = unpacker.decompress(body, _SITEMAP_BYTES)
+        # What is no gzip after all holds no sitemap either.
+        with suppress(zlib.error):
+            body = zlib.decompressobj(wbits=31).decompress(body, _SITEMAP_BYTES)
     return body.decode(errors="replace")
 
 

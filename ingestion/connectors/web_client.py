@@ -54,13 +54,14 @@ class WebClient:
     Args:
         origin: scheme, host and port that requests and redirects stay on.
         max_bytes: of one page.
+        delay: seconds before each request; robots.txt may set it anew.
     """
 
-    def __init__(self, guard: OutboundGuard, origin: str, max_bytes: int) -> None:
+    def __init__(self, guard: OutboundGuard, origin: str, max_bytes: int, delay: float = 0.0) -> None:
         self._origin = origin
         self._max_bytes = max_bytes
         self._robots: RobotFileParser | None = None
-        self._delay = 0.0
+        self.delay = delay
         self._http = httpx.AsyncClient(
             transport=GuardedHttpxTransport(guard),
             headers={"User-Agent": f"{PRODUCT}/{version('agentex')}", "Accept": "*/*"},
@@ -89,7 +90,7 @@ class WebClient:
         text = page.body.decode(errors="replace") if page is not None and page.body is not None else ""
         robots.parse(text.splitlines())
         self._robots = robots
-        self._delay = min(float(robots.crawl_delay(PRODUCT) or 0), _LONGEST_DELAY)
+        self.delay = min(float(robots.crawl_delay(PRODUCT) or 0), _LONGEST_DELAY)
 
     def allows(self, url: httpx.URL) -> bool:
         """Whether robots.txt lets this product read an address."""
@@ -113,8 +114,8 @@ class WebClient:
                 ``elsewhere`` (a redirect to another site).
         """
         limit = min(max_bytes or self._max_bytes, self._max_bytes)
-        if self._delay:
-            await asyncio.sleep(self._delay)
+        if self.delay:
+            await asyncio.sleep(self.delay)
         for number in range(1, _TRIES + 1):
             try:
                 return await self._follow(url, _conditions(validators or {}), limit)

@@ -11,7 +11,7 @@ from core.errors.requests import EmptyFile, FileTypeMismatch, OldOfficeFile, Tex
 from ingestion.parsers import FAMILIES, FORMATS, IMAGE, LANGUAGE_OF_SUFFIX, OLE, PDF, RTF, TEXT, ZIP, Format
 from ingestion.parsers.image.ocr import is_installed
 from ingestion.parsers.text.charset import byte_order_mark, control_share, wide_form
-from ingestion.parsers.unread_formats import UnreadFormat, is_html, unread_contents, unread_format
+from ingestion.parsers.unsupported_formats import UnsupportedFormat, is_html, unread_contents, unsupported_format
 
 HEAD_BYTES = 8192
 """How much of a file ``detect_type`` wants to see; fewer bytes mean that the file is no longer."""
@@ -148,7 +148,7 @@ def _document_kind(archive: ZipFile) -> str | None:
 
 def _unsupported(suffix: str, head: bytes) -> UnsupportedFileType:
     """The refusal of a file whose ending no parser has."""
-    unread = unread_format(suffix)
+    unread = unsupported_format(suffix)
     if unread is None:
         hint = _AS_ARCHIVE if suffix == ".zip" else {}
         return UnsupportedFileType(extension=suffix, **hint, supported=sorted(_BY_SUFFIX))
@@ -163,7 +163,7 @@ def _unsupported(suffix: str, head: bytes) -> UnsupportedFileType:
     )
 
 
-def _refusal(unread: UnreadFormat, suffix: str, **details: str) -> UnsupportedFileType:
+def _refusal(unread: UnsupportedFormat, suffix: str, **details: str) -> UnsupportedFileType:
     kind = OldOfficeFile if unread.is_old_office else UnsupportedFileType
     return kind(extension=suffix, **details, **unread.advice)
 

@@ -18,8 +18,8 @@ from ingestion.source_sync.preview import SyncPreview
 from ingestion.source_sync.sync import SourceSync, SyncLost, SyncTask, refusal
 from kb_service.failures import describe_outage
 from kb_service.knowledge_sources import syncs
-from kb_service.knowledge_sources.syncs import SyncLease
 from kb_service.models import KnowledgeBase, KnowledgeSource, KnowledgeSourceSync, SyncStatus
+from kb_service.work_queue.job_leases import JobLease
 
 log = get_logger(__name__)
 
@@ -57,13 +57,13 @@ async def run_sync(context: WorkerContext, sync_id: str) -> None:
         return
     async with context.syncing:
         async with unit_of_work(context.database) as work:
-            row = await syncs.acquire(work, sync_id, owner=context.owner, seconds=context.settings.lease_seconds)
+            row = await syncs.LEASES.acquire(work, sync_id, owner=context.owner, seconds=context.settings.lease_seconds)
         if row is not None:
             await _run(context, row)
 
 
 async def _run(context: WorkerContext, row: KnowledgeSourceSync) -> None:
-    lease = syncs.lease_from_row(row)
+    lease = JobLease.of(row)
     try:
         if row.attempt > context.settings.ingest_attempts:
             raise SourceUnavailable(_POISON)
@@ -72,13 +72,13 @@ async def _run(context: WorkerContext, row: KnowledgeSourceSync) -> None:
         await renew_while(sync.run(), sync.renew, seconds=context.settings.lease_seconds, lost=SyncLost)
     except asyncio.CancelledError:
         async with unit_of_work(context.database) as work:
-            await syncs.release_for_retry(work, lease)
+            await syncs.LEASES.release_for_retry(work, lease)
         raise
     except Exception as error:  # noqa: BLE001 - the edge of a job: every result is on the row
         await _record_failure(context, lease, error)
 
 
-async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: SyncLease) -> SyncTask:
+async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: JobLease) -> SyncTask:
     async with context.database.reading() as session:
         source = await session.get(KnowledgeSource, row.source_id)
         base = await session.get(KnowledgeBase, source.knowledge_base_id) if source else None
@@ -108,7 +108,7 @@ async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: SyncLea
     return SyncTask(row, lease, source, owner, settings, connector)
 
 
-async def _record_failure(context: WorkerContext, lease: SyncLease, error: Exception) -> None:
+async def _record_failure(context: WorkerContext, lease: JobLease, error: Exception) -> None:
     match error:
         case SyncLost():
             log.info("source_sync.abandoned", sync_id=lease.id)
@@ -123,23 +123,23 @@ async def _record_failure(context: WorkerContext, lease: SyncLease, error: Excep
             await _fail(context, lease, _INTERNAL)
 
 
-async def _fail(context: WorkerContext, lease: SyncLease, failure: ReadFailure) -> None:
+async def _fail(context: WorkerContext, lease: JobLease, failure: ReadFailure) -> None:
     async with unit_of_work(context.database) as work:
         await syncs.end(work, lease, SyncStatus.FAILED, failure=failure.words)
     log.info("source_sync.failed", sync_id=lease.id, reason=failure.reason)
 
 
-async def _postpone(context: WorkerContext, lease: SyncLease, error: Exception) -> None:
+async def _postpone(context: WorkerContext, lease: JobLease, error: Exception) -> None:
     log.warning("source_sync.postponed", sync_id=lease.id, cause=type(error).__name__)
     async with unit_of_work(context.database) as work:
-        await syncs.reschedule(work, lease, describe_outage(error).words, pause=_OUTAGE_PAUSE)
+        await syncs.LEASES.reschedule(work, lease, describe_outage(error).words, pause=_OUTAGE_PAUSE)
 
 
 async def queue_syncs(context: WorkerContext) -> int:
     """Begin the syncs that are due, and queue waiting ones whose job was lost; returns the number of new jobs."""
     async with context.database.reading() as session:
         is_due = await syncs.has_due(session)
-        waiting = await syncs.stale(session, _GRACE)
+        waiting = await syncs.LEASES.stale(session, _GRACE)
     if not (is_due or waiting):
         return 0
     queued = await context.queue.queued_keys()

@@ -24,8 +24,8 @@ from kb_service.documents.update import DocumentUpdate
 from kb_service.documents.upload import OnConflict, Upload, UploadOutcome, UploadResult, apply_uploads
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_sources import syncs
-from kb_service.knowledge_sources.syncs import SyncLease
 from kb_service.models import Document, KnowledgeSource, KnowledgeSourceItem, KnowledgeSourceSync, SyncStatus
+from kb_service.work_queue.job_leases import JobLease
 
 log = get_logger(__name__)
 
@@ -55,7 +55,7 @@ class SyncTask:
     """
 
     row: KnowledgeSourceSync
-    lease: SyncLease
+    lease: JobLease
     source: KnowledgeSource
     owner: Principal
     settings: Settings

@@ -18,7 +18,7 @@ from core.db.database import Database
 from core.db.types import utc_now
 from core.errors.server import EmbeddingModelUnusable
 from kb_service.backup.encryption import secret_key_mark
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.inventory import Inventory, RevisionFacts, RevisionKey, take_inventory
 from kb_service.backup.manifest import BackupCounts, BackupManifest, BlobRef, ColumnKind, ColumnSpec, RowStream
 from kb_service.backup.points import PointStores, points_to_bytes

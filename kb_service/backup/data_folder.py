@@ -1,10 +1,10 @@
 """The data folder while a restore fills it: what may lie there, and the mark of an unfinished restore."""
 
 import json
-import os
 from pathlib import Path
 
-from kb_service.backup.faults import BackupError, BackupFault
+from core.durable_files import sync_folder, write_private
+from kb_service.backup.errors import BackupError, BackupFault
 
 _MARK = "restore-unfinished"
 _SECRET_KEY = "secret-key"  # noqa: S105 - a file's name
@@ -47,25 +47,4 @@ def mark_unfinished(data_dir: Path, backup_id: str) -> None:
 def mark_finished(data_dir: Path) -> None:
     """The folder holds all of a backup."""
     (data_dir / _MARK).unlink()
-    _sync(data_dir)
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file for its owner's eyes only, durably and as a whole."""
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(data_dir)

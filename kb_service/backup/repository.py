@@ -13,9 +13,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from core.durable_files import sync_folder, write_private
 from kb_service.backup.blob_format import BlobDamaged, decode, encode
 from kb_service.backup.encryption import NO_KEYS, KeyDerivation, RepositoryKeys, derive_keys, new_keys
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import FORMAT, BackupManifest, BlobRef, ManifestPart
 
 _DESCRIPTION, _BLOBS, _BACKUPS, _INCOMING, _LOCK = "repository.json", "blobs", "backups", "incoming", "lock"
@@ -161,13 +162,13 @@ class BackupRepository:
         """Bring all blobs onto the disk, then the manifest: from here on the backup exists."""
         with _disk_errors(self.root):
             for path in self._unsynced:
-                _sync(path)
+                sync_folder(path)
             for folder in {path.parent for path in self._unsynced} | {self.root / _BLOBS}:
-                _sync(folder)
+                sync_folder(folder)
             self._unsynced.clear()
             sealed = b"".join(encode([manifest.model_dump_json().encode()], self._keys))
             digest = hashlib.sha256(sealed).hexdigest().encode()
-            _replace(self.root / _BACKUPS / f"{manifest.id}{_SUFFIX}", digest + b"\n" + sealed)
+            write_private(self.root / _BACKUPS / f"{manifest.id}{_SUFFIX}", digest + b"\n" + sealed)
 
     @contextmanager
     def writing(self) -> Generator[None]:
@@ -231,7 +232,7 @@ def create_repository(root: Path, passphrase: str | None) -> BackupRepository:
         for name in (_BLOBS, _BACKUPS, _INCOMING):
             (root / name).mkdir(mode=0o700)
         description = RepositoryDescription(encryption=derivation)
-        _replace(root / _DESCRIPTION, description.model_dump_json(indent=2).encode())
+        write_private(root / _DESCRIPTION, description.model_dump_json(indent=2).encode())
     return BackupRepository(root, description, keys)
 
 
@@ -252,26 +253,6 @@ def _format_of(content: Any) -> object:  # noqa: ANN401 - whatever lies in a fil
         return content["format"]
     except (KeyError, TypeError):
         return FORMAT
-
-
-def _replace(path: Path, content: bytes) -> None:
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from kb_service.backup.create import BackupFile, BackupPoints, read_files, read_points
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import BackupManifest
 from kb_service.backup.points import MalformedPoints, PointStores, points_from_bytes
 from kb_service.backup.progress import BackupStep, OnProgress, silent

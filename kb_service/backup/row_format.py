@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from core.db.types import UtcDateTime
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import ColumnKind, ColumnSpec, RowBlob, RowStream
 from kb_service.backup.repository import BackupRepository
 

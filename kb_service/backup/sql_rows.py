@@ -28,7 +28,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import ColumnKind, RowStream
 from kb_service.backup.repository import BackupRepository
 from kb_service.backup.row_format import RowWriter, describe_columns, plain_table, read_rows

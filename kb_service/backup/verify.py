@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kb_service.backup.create import read_files, read_points
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import BackupManifest, BlobRef, RowBlob, RowStream
 from kb_service.backup.points import MalformedPoints, count_points
 from kb_service.backup.progress import BackupStep, OnProgress, silent

@@ -1,11 +1,11 @@
-"""Syncs of knowledge sources: their rows, and the workers' leases on them."""
+"""Syncs of knowledge sources as rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, func, or_, update
 from sqlalchemy import delete as delete_from
+from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
@@ -17,24 +17,16 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import KnowledgeSourceSyncNotFound
 from core.errors.conflicts import Conflict
 from kb_service.models import KnowledgeBase, KnowledgeSource, KnowledgeSourceSync, SyncStatus
+from kb_service.work_queue.job_leases import JobLease, JobLeases
 
 SYNC_JOB = "knowledge_source.sync"
-LONGEST_LEASE = timedelta(minutes=10)
 SORT_FIELDS = ("created_at",)
 KEPT_SYNCS = 100
 """Ended syncs that are kept of a source."""
 
-_OPEN = (SyncStatus.PENDING.value, SyncStatus.RUNNING.value)
+LEASES = JobLeases(KnowledgeSourceSync, SyncStatus.PENDING.value, SyncStatus.RUNNING.value)
+_OPEN = LEASES.open_statuses
 _UNENDED = (*_OPEN, SyncStatus.CONFIRM.value)
-
-
-@dataclass(frozen=True)
-class SyncLease:
-    """A worker's hold on one try of a sync."""
-
-    id: str
-    attempt: int
-    owner: str
 
 
 @dataclass(frozen=True)
@@ -58,16 +50,19 @@ def enqueue(work: UnitOfWork, sync_id: str, attempt: int) -> None:
 async def request(work: UnitOfWork, source: KnowledgeSource, *, is_preview: bool = False) -> KnowledgeSourceSync:
     """Begin a sync, or a preview, of a source that the caller has locked.
 
-    One that waits for a person's confirmation is superseded.
+    A sync supersedes one that waits for a person's confirmation; a preview leaves the question standing.
 
     Raises:
-        Conflict: another one is under way.
+        Conflict: another one is under way, or a preview meets a question.
     """
     unended = (await work.session.exec(_of(source.id).where(col(KnowledgeSourceSync.status).in_(_UNENDED)))).first()
     if unended is not None:
         if unended.status != SyncStatus.CONFIRM.value:
             error = "A sync of this source is under way: wait for its end, or cancel it"
             raise Conflict(field="status", error=error, error_zh="该来源正在同步：请等待其结束或先取消")
+        if is_preview:
+            error = "The last sync waits for your confirmation: confirm it, cancel it, or synchronize again"
+            raise Conflict(field="status", error=error, error_zh="上次同步正在等待您确认：请确认、取消或重新同步")
         _end(unended, SyncStatus.CANCELLED, await database_now(work.session))
         work.session.add(unended)
         await work.session.flush()
@@ -143,90 +138,27 @@ async def confirm(work: UnitOfWork, row: KnowledgeSourceSync) -> None:
     enqueue(work, row.id, row.attempt)
 
 
-async def acquire(work: UnitOfWork, sync_id: str, *, owner: str, seconds: float) -> KnowledgeSourceSync | None:
-    """Lease a waiting sync and count the try; None if it is held, not due, or ended."""
-    now = await database_now(work.session)
-    statement = (
-        update(KnowledgeSourceSync)
-        .where(col(KnowledgeSourceSync.id) == sync_id, col(KnowledgeSourceSync.status).in_(_OPEN), _is_free(now))
-        .values(
-            status=SyncStatus.RUNNING.value,
-            attempt=KnowledgeSourceSync.attempt + 1,
-            lease_owner=owner,
-            lease_until=now + timedelta(seconds=seconds),
-            updated_at=now,
-        )
-    )
-    if (await work.session.exec(statement)).rowcount == 0:
-        return None
-    return await work.session.get_one(KnowledgeSourceSync, sync_id, populate_existing=True)
-
-
-def _is_free(now: datetime) -> ColumnElement[bool]:
-    # A time further ahead than any lease was written before the clock was set back.
-    until = col(KnowledgeSourceSync.lease_until)
-    return or_(until.is_(None), until < now, until > now + LONGEST_LEASE)
-
-
-def lease_from_row(row: KnowledgeSourceSync) -> SyncLease:
-    """The lease just taken on this row."""
-    return SyncLease(row.id, row.attempt, row.lease_owner or "")
-
-
-async def renew(work: UnitOfWork, lease: SyncLease, *, seconds: float, **values: object) -> bool:
+async def renew(work: UnitOfWork, lease: JobLease, *, seconds: float, **values: object) -> bool:
     """Renew the lease, and write ``counts`` and ``examples`` if given.
 
     Returns:
         False if the lease was lost, the sync cancelled, or its source or knowledge base deleted: the worker must stop
         without writing anything more.
     """
-    now = await database_now(work.session)
     alive = (
         select(KnowledgeSource.id)
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(KnowledgeSource.knowledge_base_id))
         .where(col(KnowledgeSource.id) == col(KnowledgeSourceSync.source_id), col(KnowledgeBase.deleted_at).is_(None))
         .exists()
     )
-    until = now + timedelta(seconds=seconds)
-    statement = update(KnowledgeSourceSync).where(*_lease_condition(lease), alive)
-    statement = statement.values(lease_until=until, updated_at=now, **values)
-    options = {"synchronize_session": False}
-    return (await work.session.exec(statement, execution_options=options)).rowcount > 0
+    return await LEASES.renew(work, lease, alive, seconds=seconds, **values)
 
 
-def _lease_condition(lease: SyncLease) -> tuple[ColumnElement[bool], ...]:
-    return (
-        col(KnowledgeSourceSync.id) == lease.id,
-        col(KnowledgeSourceSync.status) == SyncStatus.RUNNING.value,
-        col(KnowledgeSourceSync.lease_owner) == lease.owner,
-        col(KnowledgeSourceSync.attempt) == lease.attempt,
-    )
-
-
-async def end(work: UnitOfWork, lease: SyncLease, status: SyncStatus, **values: object) -> bool:
+async def end(work: UnitOfWork, lease: JobLease, status: SyncStatus, **values: object) -> bool:
     """End a sync, or let it wait for a confirmation; False if the lease was lost."""
     now = await database_now(work.session)
     ended_at = None if status is SyncStatus.CONFIRM else now
-    return await _release(work, lease, status=status.value, ended_at=ended_at, **values)
-
-
-async def reschedule(work: UnitOfWork, lease: SyncLease, failure: dict[str, str], *, pause: timedelta) -> None:
-    """Return a sync to the queue, showing the reason; the try does not count."""
-    until = await database_now(work.session) + pause
-    pending = SyncStatus.PENDING.value
-    await _release(work, lease, status=pending, failure=failure, lease_until=until, attempt=lease.attempt - 1)
-
-
-async def release_for_retry(work: UnitOfWork, lease: SyncLease) -> None:
-    """Return a sync to the queue because the worker stops; the try does not count."""
-    await _release(work, lease, status=SyncStatus.PENDING.value, attempt=lease.attempt - 1)
-
-
-async def _release(work: UnitOfWork, lease: SyncLease, **values: object) -> bool:
-    released: dict[str, object] = {"lease_owner": None, "lease_until": None, "updated_at": utc_now(), **values}
-    statement = update(KnowledgeSourceSync).where(*_lease_condition(lease)).values(**released)
-    options = {"synchronize_session": False}
-    return (await work.session.exec(statement, execution_options=options)).rowcount > 0
+    return await LEASES.release(work, lease, status=status.value, ended_at=ended_at, **values)
 
 
 def _end(row: KnowledgeSourceSync, status: SyncStatus, now: datetime) -> None:
@@ -255,15 +187,6 @@ async def request_due(work: UnitOfWork) -> int:
             await request(work, source)
             count += 1
     return count
-
-
-async def stale(session: AsyncSession, grace: timedelta) -> Sequence[tuple[str, int]]:
-    """Ids and attempts of syncs that no worker holds and that did not change for ``grace``."""
-    now = await database_now(session)
-    query = select(KnowledgeSourceSync.id, KnowledgeSourceSync.attempt).where(
-        col(KnowledgeSourceSync.status).in_(_OPEN), col(KnowledgeSourceSync.updated_at) < now - grace, _is_free(now)
-    )
-    return (await session.exec(query)).all()
 
 
 async def delete_old(work: UnitOfWork) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from core.durable_files import sync_folder
 from core.errors.server import ObjectStoreUnavailable, StorageFull
 from kb_service.object_storage.protocol import FOLDER_CHARACTERS
 
@@ -157,12 +158,4 @@ def _move(places: Mapping[Path, Path]) -> None:
         temporary.rename(target)
     # Also the parents of existing folders: another upload may have created them just now.
     for folder in (*folders, *{folder.parent for folder in folders}):
-        _sync_folder(folder)
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_folder(folder)

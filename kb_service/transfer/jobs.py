@@ -1,16 +1,14 @@
-"""Imports and copies of knowledge bases: their rows, and the workers' leases on them."""
+"""Imports and copies of knowledge bases as rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, func, or_, update
+from sqlalchemy import exists, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Principal, get_owned
-from core.db.now import database_now
 from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
@@ -18,22 +16,14 @@ from core.errors.auth import TransferNotFound
 from core.errors.conflicts import Conflict
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import DocumentStatus, KnowledgeBase, Transfer
+from kb_service.work_queue.job_leases import JobLease, JobLeases
 
 TRANSFER_JOB = "knowledge_base.transfer"
 IMPORT, COPY = "import", "copy"
-LONGEST_LEASE = timedelta(minutes=10)
 SORT_FIELDS = ("created_at", "updated_at")
 
-_OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
-
-
-@dataclass(frozen=True)
-class TransferLease:
-    """A worker's hold on one try of a transfer."""
-
-    id: str
-    attempt: int
-    owner: str
+LEASES = JobLeases(Transfer, DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
+_OPEN = LEASES.open_statuses
 
 
 @dataclass(frozen=True)
@@ -120,37 +110,7 @@ async def _delete_target(work: UnitOfWork, row: Transfer) -> None:
         await knowledge_bases.delete(work, target)
 
 
-async def acquire(work: UnitOfWork, transfer_id: str, *, owner: str, seconds: float) -> Transfer | None:
-    """Lease a waiting transfer and count the try; None if it is held, not due, or done."""
-    now = await database_now(work.session)
-    statement = (
-        update(Transfer)
-        .where(col(Transfer.id) == transfer_id, col(Transfer.status).in_(_OPEN), _is_free(now))
-        .values(
-            status=DocumentStatus.PROCESSING.value,
-            attempt=Transfer.attempt + 1,
-            lease_owner=owner,
-            lease_until=now + timedelta(seconds=seconds),
-            updated_at=now,
-        )
-    )
-    if (await work.session.exec(statement)).rowcount == 0:
-        return None
-    return (await work.session.exec(select(Transfer).where(Transfer.id == transfer_id))).one()
-
-
-def _is_free(now: datetime) -> ColumnElement[bool]:
-    # A time further ahead than any lease was written before the clock was set back.
-    until = col(Transfer.lease_until)
-    return or_(until.is_(None), until < now, until > now + LONGEST_LEASE)
-
-
-def lease_from_row(row: Transfer) -> TransferLease:
-    """The lease just taken on this row."""
-    return TransferLease(row.id, row.attempt, row.lease_owner or "")
-
-
-async def renew(work: UnitOfWork, lease: TransferLease, *, seconds: float, progress: int | None = None) -> bool:
+async def renew(work: UnitOfWork, lease: JobLease, *, seconds: float, progress: int | None = None) -> bool:
     """Renew the lease and write the progress in percent.
 
     Returns:
@@ -160,82 +120,31 @@ async def renew(work: UnitOfWork, lease: TransferLease, *, seconds: float, progr
     alive = exists().where(
         col(KnowledgeBase.id) == col(Transfer.knowledge_base_id), col(KnowledgeBase.deleted_at).is_(None)
     )
-    now = await database_now(work.session)
-    values: dict[str, object] = {"lease_until": now + timedelta(seconds=seconds), "updated_at": now}
-    if progress is not None:
-        values["progress"] = progress
-    statement = update(Transfer).where(*_held_condition(lease), alive).values(**values)
-    # No need to synchronise the session's objects of other tables.
-    options = {"synchronize_session": False}
-    return (await work.session.exec(statement, execution_options=options)).rowcount > 0
+    values = {} if progress is None else {"progress": progress}
+    return await LEASES.renew(work, lease, alive, seconds=seconds, **values)
 
 
-def _held_condition(lease: TransferLease) -> tuple[ColumnElement[bool], ...]:
-    return (
-        col(Transfer.id) == lease.id,
-        col(Transfer.status) == DocumentStatus.PROCESSING.value,
-        col(Transfer.lease_owner) == lease.owner,
-        col(Transfer.attempt) == lease.attempt,
-    )
-
-
-async def complete(work: UnitOfWork, lease: TransferLease) -> None:
+async def complete(work: UnitOfWork, lease: JobLease) -> None:
     """Complete a transfer whose lease holds in this transaction."""
-    await _release(work, lease, status=DocumentStatus.COMPLETED.value, progress=100, failure=None)
+    await LEASES.release(work, lease, status=DocumentStatus.COMPLETED.value, progress=100, failure=None)
 
 
-async def fail(work: UnitOfWork, lease: TransferLease, failure: dict[str, str]) -> bool:
+async def fail(work: UnitOfWork, lease: JobLease, failure: dict[str, str]) -> bool:
     """End a transfer for good with a reason, and delete what it brought.
 
     Returns:
         False if the lease was lost: the transfer and its file belong to another worker.
     """
-    if not await _release(work, lease, status=DocumentStatus.FAILED.value, failure=failure):
+    if not await LEASES.release(work, lease, status=DocumentStatus.FAILED.value, failure=failure):
         return False
     row = await work.session.get_one(Transfer, lease.id)
     await _delete_target(work, row)
     return True
 
 
-async def reschedule(work: UnitOfWork, lease: TransferLease, failure: dict[str, str], *, pause: timedelta) -> None:
-    """Return a transfer to the queue, showing the reason; the try does not count.
-
-    Args:
-        pause: the least wait, at most ``LONGEST_LEASE``.
-    """
-    await _release(
-        work,
-        lease,
-        status=DocumentStatus.PENDING.value,
-        failure=failure,
-        lease_until=await database_now(work.session) + pause,
-        attempt=lease.attempt - 1,
-    )
-
-
-async def release_for_retry(work: UnitOfWork, lease: TransferLease) -> None:
-    """Return a transfer to the queue because the worker stops; the try does not count."""
-    await _release(work, lease, status=DocumentStatus.PENDING.value, attempt=lease.attempt - 1)
-
-
-async def abandon(work: UnitOfWork, lease: TransferLease) -> None:
+async def abandon(work: UnitOfWork, lease: JobLease) -> None:
     """End a transfer whose knowledge base was deleted."""
-    await _release(work, lease, status=DocumentStatus.CANCELLED.value)
-
-
-async def _release(work: UnitOfWork, lease: TransferLease, **values: object) -> bool:
-    released: dict[str, object] = {"lease_owner": None, "lease_until": None, "updated_at": utc_now(), **values}
-    statement = update(Transfer).where(*_held_condition(lease)).values(**released)
-    return (await work.session.exec(statement)).rowcount > 0
-
-
-async def stale(session: AsyncSession, grace: timedelta) -> Sequence[tuple[str, int]]:
-    """Ids and attempts of transfers that no worker holds and that did not change for ``grace``."""
-    now = await database_now(session)
-    query = select(Transfer.id, Transfer.attempt).where(
-        col(Transfer.status).in_(_OPEN), col(Transfer.updated_at) < now - grace, _is_free(now)
-    )
-    return (await session.exec(query)).all()
+    await LEASES.release(work, lease, status=DocumentStatus.CANCELLED.value)
 
 
 async def pending_import_keys(session: AsyncSession) -> set[str]:

@@ -27,7 +27,7 @@ from core.db.database import Database, open_database
 from core.security.vault import load_secret_key, secret_key_file
 from core.settings import Settings
 from kb_service.backup.create import BackupCreator, BackupSource
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import BackupManifest
 from kb_service.backup.progress import OnProgress
 from kb_service.backup.repository import BackupRepository, create_repository, is_repository, open_repository

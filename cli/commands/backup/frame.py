@@ -20,7 +20,7 @@ from core.errors.base import AgentexError
 from core.errors.conflicts import Conflict
 from core.logging import configure_logging
 from core.settings import Settings, get_settings, override_settings
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.progress import BackupStep, OnProgress
 from kb_service.backup.repository import is_repository, needs_passphrase
 

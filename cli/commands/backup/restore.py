@@ -20,17 +20,12 @@ from cli.supervisor.preflight import FolderInUse, create_folders, lock
 from cli.ui.i18n import backup as messages
 from cli.ui.output import Output
 from core.db.database import open_database
+from core.durable_files import write_private
 from core.security.vault import load_secret_key, secret_key_file
 from core.settings import Settings
-from kb_service.backup.data_folder import (
-    mark_finished,
-    mark_unfinished,
-    require_free_folder,
-    unfinished_restore,
-    write_private,
-)
+from kb_service.backup.data_folder import mark_finished, mark_unfinished, require_free_folder, unfinished_restore
 from kb_service.backup.encryption import secret_key_mark
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import BackupManifest
 from kb_service.backup.progress import OnProgress
 from kb_service.backup.repository import BackupRepository, open_repository

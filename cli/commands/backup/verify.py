@@ -14,7 +14,7 @@ from cli.ui.i18n import backup as messages
 from cli.ui.output import Output
 from core.settings import Settings
 from kb_service.backup import verify as backup_check
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.repository import open_repository
 from kb_service.backup.verify import BackupReport
 

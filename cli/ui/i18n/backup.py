@@ -1,7 +1,7 @@
 """Messages of ``agentex backup`` in English and Chinese."""
 
 from cli.ui.i18n.common import Message
-from kb_service.backup.faults import BackupFault
+from kb_service.backup.errors import BackupFault
 from kb_service.backup.progress import BackupStep
 
 STEPS = {

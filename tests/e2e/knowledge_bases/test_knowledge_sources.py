@@ -111,12 +111,28 @@ def test_deletions_of_many_wait_for_a_person(admin: Api, folder: Path):
     assert sorted(sync["examples"]["deleted"]) == ["heron.md", "notes › owl.md", "otter.md"]
     assert len(source.contents()) == 6
 
+    # A preview leaves the question standing.
+    admin.refused(Conflict, "POST", f"{source.path}/syncs", json={"preview": True})
+
     # What came back meanwhile stays.
     (folder / "otter.md").write_text("# otter\n\nBack again.\n")
     admin.post(f"{source.path}/syncs/{sync['id']}/confirm")
     assert source.wait(sync["id"])["status"] == "completed"
     assert set(source.contents()) == {"badger.md", "otter.md", "notes › lynx.md", "notes › stoat.md"}
     admin.refused(Conflict, "POST", f"{source.path}/syncs/{sync['id']}/confirm")
+
+
+def test_question_is_taken_back_when_the_files_are_there_again(admin: Api, folder: Path):
+    source = make_folder_source(admin, folder)
+    source.wait()
+    place = folder.with_name(f"{folder.name}-unmounted")
+    folder.rename(place)
+    folder.mkdir()
+    assert source.sync()["status"] == "confirm"
+    folder.rmdir()
+    place.rename(folder)
+    assert source.sync()["counts"] == {"unchanged": 6}
+    assert len(source.contents()) == 6
 
 
 def test_source_that_is_away_deletes_nothing(admin: Api, folder: Path):
@@ -291,6 +307,14 @@ def test_sitemap_and_single_page(user: Api, site: WebSite):
     single = Source(user, user.create_kb(), "web", {"url": site.url("/docs/"), "mode": "page"})
     single.wait()
     assert set(single.contents()) == {"127.0.0.1 › docs › index.html"}
+
+
+@one_shape
+def test_address_without_a_sitemap_is_named(user: Api, site: WebSite):
+    site.pages["/broken.txt"] = "no sitemap"
+    for path in ("/docs/", "/broken.txt"):
+        source = Source(user, user.create_kb(), "web", {"url": site.url(path), "mode": "sitemap"})
+        assert source.wait()["failure"]["reason"] == "no_sitemap"
 
 
 @one_shape

@@ -10,7 +10,7 @@ from core.errors.requests import EmptyFile, FileTypeMismatch, OldOfficeFile, Tex
 from ingestion.parsers import FORMATS
 from ingestion.parsers import file_type as detection
 from ingestion.parsers.file_type import HEAD_BYTES, DetectedType, detect_type
-from ingestion.parsers.unread_formats import UNREAD_FORMATS
+from ingestion.parsers.unsupported_formats import UNREAD_FORMATS
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
 ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00"

@@ -16,7 +16,7 @@ from core.db.database import Database
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from kb_service.backup.create import BackupCreator
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import BackupManifest
 from kb_service.backup.repository import BackupRepository, create_repository
 from kb_service.backup.restore import (

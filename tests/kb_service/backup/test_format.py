@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kb_service.backup.blob_format import BlobDamaged, decode, encode
 from kb_service.backup.encryption import NO_KEYS, RepositoryKeys
-from kb_service.backup.faults import BackupError, BackupFault
+from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import BackupCounts, BackupManifest, BlobRef, ColumnKind, ColumnSpec, RowStream
 from kb_service.backup.repository import BackupRepository, create_repository, needs_passphrase, open_repository
 from kb_service.backup.row_format import RowWriter, read_rows

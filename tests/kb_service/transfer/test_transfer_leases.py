@@ -10,7 +10,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from kb_service.models import Transfer
 from kb_service.transfer import jobs as transfers
-from kb_service.transfer.jobs import LONGEST_LEASE, TransferSpec
+from kb_service.work_queue.job_leases import LONGEST_LEASE, JobLease
 from tests.fixtures.database.rows import add_knowledge_base
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ def set_workers_clock(patch: pytest.MonkeyPatch, ahead: timedelta) -> None:
 
 async def take(database: Database, transfer_id: str, owner: str) -> Transfer | None:
     async with unit_of_work(database) as work:
-        return await transfers.acquire(work, transfer_id, owner=owner, seconds=60)
+        return await transfers.LEASES.acquire(work, transfer_id, owner=owner, seconds=60)
 
 
 async def lease_until(database: Database, transfer_id: str) -> datetime:
@@ -43,7 +43,7 @@ async def lease_until(database: Database, transfer_id: str) -> datetime:
 
 async def waiting(database: Database) -> set[str]:
     async with database.reading() as session:
-        return {id_ for id_, _ in await transfers.stale(session, timedelta(0))}
+        return {id_ for id_, _ in await transfers.LEASES.stale(session, timedelta(0))}
 
 
 async def test_worker_whose_clock_is_ahead_leaves_a_held_transfer_alone(
@@ -61,14 +61,14 @@ async def test_lease_of_a_worker_whose_clock_is_ahead_ends_in_time(
     set_workers_clock(monkeypatch, AHEAD)
     row = await take(database, transfer_id, "one")
     assert row is not None
-    lease = transfers.lease_from_row(row)
+    lease = JobLease.of(row)
     soon = utc_now() + AHEAD / 2
     assert await lease_until(database, transfer_id) < soon
     async with unit_of_work(database) as work:
         assert await transfers.renew(work, lease, seconds=60)
     assert await lease_until(database, transfer_id) < soon
     async with unit_of_work(database) as work:
-        await transfers.reschedule(work, lease, {}, pause=timedelta(seconds=60))
+        await transfers.LEASES.reschedule(work, lease, {}, pause=timedelta(seconds=60))
     assert await lease_until(database, transfer_id) < soon
 
 

@@ -14,9 +14,8 @@ from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.settings import Settings
 from kb_service.models import Chunk, Document, DocumentStage
-from kb_service.transfer import jobs as transfers
 from kb_service.vector_index.protocol import point_id
-from kb_service.work_queue import completion, leases
+from kb_service.work_queue import completion, job_leases, leases
 from kb_service.work_queue.completion import RevisionResult
 from kb_service.work_queue.leases import Lease
 from tests.fixtures.database.rows import PARSED, add_document
@@ -96,7 +95,7 @@ async def test_held_document_can_not_be_taken_until_the_lease_ends(database: Dat
 async def test_longest_lease_that_can_be_set_is_one(database: Database, doc_id: str):
     bounds = Settings.model_fields["lease_seconds"].metadata
     (longest,) = (bound.le for bound in bounds if isinstance(bound, Le))
-    assert timedelta(seconds=longest) == leases.LONGEST_LEASE == transfers.LONGEST_LEASE
+    assert timedelta(seconds=longest) == leases.LONGEST_LEASE == job_leases.LONGEST_LEASE
     await must_take(database, doc_id, seconds=longest)
     assert await take(database, doc_id, "two") is None
 

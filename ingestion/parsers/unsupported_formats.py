@@ -14,7 +14,7 @@ _UNPACK_ZH = "请解压后上传其中的文件，或重新打包为 zip"
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadFormat:
+class UnsupportedFormat:
     """What becomes of files of some endings.
 
     Attributes:
@@ -38,13 +38,13 @@ class UnreadFormat:
         return {"next_action": self.next_action, "next_action_zh": self.next_action_zh}
 
 
-def _office(endings: str, program: str, program_zh: str, target: str) -> UnreadFormat:
+def _office(endings: str, program: str, program_zh: str, target: str) -> UnsupportedFormat:
     action = _CONVERT.format(program=program, target=target)
-    return UnreadFormat(endings, action, _CONVERT_ZH.format(program=program_zh, target=target), is_old_office=True)
+    return UnsupportedFormat(endings, action, _CONVERT_ZH.format(program=program_zh, target=target), is_old_office=True)
 
 
-def _exported(endings: str, target: str, target_zh: str) -> UnreadFormat:
-    return UnreadFormat(endings, _EXPORT.format(target=target), _EXPORT_ZH.format(target=target_zh))
+def _exported(endings: str, target: str, target_zh: str) -> UnsupportedFormat:
+    return UnsupportedFormat(endings, _EXPORT.format(target=target), _EXPORT_ZH.format(target=target_zh))
 
 
 _DOC = _office("doc wps", "Word, WPS or LibreOffice", "Word、WPS 或 LibreOffice", "docx")
@@ -62,7 +62,7 @@ UNREAD_FORMATS = (
     _exported("ofd xps oxps vsd vsdx one", "PDF", " PDF "),
     _exported("parquet dbf", "CSV", " CSV "),
     _exported("mp3 wav m4a flac mp4 mov mkv avi webm", "a transcript (srt, vtt or txt)", "文字稿（srt、vtt 或 txt）"),
-    UnreadFormat("rar 7z gz tgz tar xz bz2 zst", _UNPACK, _UNPACK_ZH),
+    UnsupportedFormat("rar 7z gz tgz tar xz bz2 zst", _UNPACK, _UNPACK_ZH),
 )
 _BY_SUFFIX = {f".{ending}": form for form in UNREAD_FORMATS for ending in form.endings.split()}
 # Names of streams that only old Office files have; those in the first sectors of a file are seen.
@@ -73,12 +73,12 @@ _PHOTO_HEAD = re.compile(rb".{4}ftyp(?:hei[cxms]|hev[cx]|mif1|msf1|avi[fs])", re
 _HTML_HEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|table|meta|head)", re.IGNORECASE)
 
 
-def unread_format(suffix: str) -> UnreadFormat | None:
+def unsupported_format(suffix: str) -> UnsupportedFormat | None:
     """The entry of an ending such as ``.doc``."""
     return _BY_SUFFIX.get(suffix)
 
 
-def unread_contents(head: bytes) -> UnreadFormat | None:
+def unread_contents(head: bytes) -> UnsupportedFormat | None:
     """The format that a file's first bytes show, whatever its name: an old Office file or a photo of a telephone.
 
     A protected docx, xlsx or pptx is an OLE compound file as well; it is none of these.

@@ -1,4 +1,4 @@
-"""Faults of backups: why one can't be made, read or restored."""
+"""Errors of backups: why one can't be made, read or restored."""
 
 from enum import StrEnum
 
