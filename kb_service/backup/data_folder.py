@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from core.durable_files import sync_folder, write_private
+from core.durable_files import sync_path, write_private
 from kb_service.backup.errors import BackupError, BackupFault
 
 _MARK = "restore-unfinished"
@@ -47,4 +47,4 @@ def mark_unfinished(data_dir: Path, backup_id: str) -> None:
 def mark_finished(data_dir: Path) -> None:
     """The folder holds all of a backup."""
     (data_dir / _MARK).unlink()
-    sync_folder(data_dir)
+    sync_path(data_dir)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from core.durable_files import sync_folder, write_private
+from core.durable_files import sync_path, write_private
 from kb_service.backup.blob_format import BlobDamaged, decode, encode
 from kb_service.backup.encryption import NO_KEYS, KeyDerivation, RepositoryKeys, derive_keys, new_keys
 from kb_service.backup.errors import BackupError, BackupFault
@@ -162,9 +162,9 @@ class BackupRepository:
         """Bring all blobs onto the disk, then the manifest: from here on the backup exists."""
         with _disk_errors(self.root):
             for path in self._unsynced:
-                sync_folder(path)
+                sync_path(path)
             for folder in {path.parent for path in self._unsynced} | {self.root / _BLOBS}:
-                sync_folder(folder)
+                sync_path(folder)
             self._unsynced.clear()
             sealed = b"".join(encode([manifest.model_dump_json().encode()], self._keys))
             digest = hashlib.sha256(sealed).hexdigest().encode()

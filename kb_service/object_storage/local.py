@@ -10,7 +10,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from core.durable_files import sync_folder
+from core.durable_files import sync_path
 from core.errors.server import ObjectStoreUnavailable, StorageFull
 from kb_service.object_storage.protocol import FOLDER_CHARACTERS
 
@@ -158,4 +158,4 @@ def _move(places: Mapping[Path, Path]) -> None:
         temporary.rename(target)
     # Also the parents of existing folders: another upload may have created them just now.
     for folder in (*folders, *{folder.parent for folder in folders}):
-        sync_folder(folder)
+        sync_path(folder)

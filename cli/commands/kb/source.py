@@ -226,7 +226,7 @@ def _show(output: Output, base: KnowledgeBaseRecord, row: _SourceRecord, record:
     if record.status == "confirm":
         output.say(messages.WAITS, count=record.counts.get("deleted", 0), **names)
     if record.is_cut:
-        output.hint(messages.CUT)
+        output.say(messages.CUT)
 
 
 def _counts(output: Output, counts: Mapping[str, int]) -> str:

@@ -10,6 +10,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from kb_service.models import Transfer
 from kb_service.transfer import jobs as transfers
+from kb_service.transfer.jobs import TransferSpec
 from kb_service.work_queue.job_leases import LONGEST_LEASE, JobLease
 from tests.fixtures.database.rows import add_knowledge_base
 
