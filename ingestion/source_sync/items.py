@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.db.database import Database
 from kb_service.models import Document, KnowledgeSourceItem
 
 StoredRow = tuple[KnowledgeSourceItem, Document | None]
@@ -30,6 +31,22 @@ async def find(session: AsyncSession, source_id: str, key: str) -> StoredRow | N
         .where(KnowledgeSourceItem.source_id == source_id, KnowledgeSourceItem.key_hash == key_hash(key))
     )
     return (await session.exec(query)).first()
+
+
+class ItemLookup:
+    """Finds the items of a source; the last one is remembered, because a connector asks for it before the sync does."""
+
+    def __init__(self, database: Database, source_id: str) -> None:
+        self._database = database
+        self._source_id = source_id
+        self._last: tuple[str, StoredRow | None] = ("", None)
+
+    async def find(self, key: str) -> StoredRow | None:
+        """An item by its key."""
+        if self._last[0] != key:
+            async with self._database.reading() as session:
+                self._last = key, await find(session, self._source_id, key)
+        return self._last[1]
 
 
 async def find_moved(

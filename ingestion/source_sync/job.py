@@ -13,7 +13,7 @@ from ingestion.attempts.lease_heartbeat import renew_while
 from ingestion.connectors import connector_named, parse_settings
 from ingestion.connectors.base import ConnectorEnvironment, KnownItem, ReadFailure, SourceUnavailable
 from ingestion.context import WorkerContext
-from ingestion.source_sync import items
+from ingestion.source_sync.items import ItemLookup
 from ingestion.source_sync.preview import SyncPreview
 from ingestion.source_sync.sync import SourceSync, SyncLost, SyncTask, refusal
 from kb_service.failures import describe_outage
@@ -92,9 +92,10 @@ async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: JobLeas
         raise SourceUnavailable(_ADMINISTRATORS_ONLY)
     settings = await context.live.now()
 
+    lookup = ItemLookup(context.database, source.id)
+
     async def find_known(key: str) -> KnownItem | None:
-        async with context.database.reading() as session:
-            item, document = await items.find(session, row.source_id, key) or (None, None)
+        item, document = await lookup.find(key) or (None, None)
         return KnownItem(item.fingerprint, item.state) if item is not None and document is not None else None
 
     environment = ConnectorEnvironment(
@@ -105,7 +106,7 @@ async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: JobLeas
         find_known=find_known,
     )
     connector = connector_type(parse_settings(connector_type, source.settings), environment)
-    return SyncTask(row, lease, source, owner, settings, connector)
+    return SyncTask(row, lease, source, lookup, owner, settings, connector)
 
 
 async def _record_failure(context: WorkerContext, lease: JobLease, error: Exception) -> None:

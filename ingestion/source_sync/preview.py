@@ -6,7 +6,6 @@ from sqlmodel import col, select
 
 from core.db.unit_of_work import unit_of_work
 from ingestion.context import WorkerContext
-from ingestion.source_sync import items
 from ingestion.source_sync.items import key_hash
 from ingestion.source_sync.sync import SyncLost, SyncTask
 from ingestion.source_sync.tally import SyncTally
@@ -30,8 +29,7 @@ class SyncPreview:
         async with aclosing(self._task.connector.items()) as listing:
             async for item in listing:
                 hashes.add(key_hash(item.key))
-                async with self._context.database.reading() as session:
-                    row, document = await items.find(session, self._task.source.id, item.key) or (None, None)
+                row, document = await self._task.lookup.find(item.key) or (None, None)
                 if item.failure is not None:
                     self._tally.add("failed", item.name)
                 elif row is None or document is None:

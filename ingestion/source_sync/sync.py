@@ -16,7 +16,7 @@ from ingestion.connectors.base import ItemGone, ItemUnreadable, ReadFailure, Sou
 from ingestion.context import WorkerContext
 from ingestion.source_sync import items
 from ingestion.source_sync.contents import StoredItem, metadata_of, stored_item
-from ingestion.source_sync.items import StoredRow, key_hash
+from ingestion.source_sync.items import ItemLookup, StoredRow, key_hash
 from ingestion.source_sync.tally import Outcome, SyncTally
 from kb_service.documents import update as document_update
 from kb_service.documents.actions import ActionName, apply_action_to_many
@@ -57,6 +57,7 @@ class SyncTask:
     row: KnowledgeSourceSync
     lease: JobLease
     source: KnowledgeSource
+    lookup: ItemLookup
     owner: Principal
     settings: Settings
     connector: SourceConnector
@@ -95,9 +96,7 @@ class SourceSync:
             return await syncs.renew(work, self._task.lease, seconds=self._context.settings.lease_seconds)
 
     async def _process(self, item: SourceItem, new: list[SourceItem] | None) -> None:
-        async with self._context.database.reading() as session:
-            stored = await items.find(session, self._task.source.id, item.key)
-        row, document = stored or (None, None)
+        row, document = await self._task.lookup.find(item.key) or (None, None)
         if row is not None and row.seen_in == self._task.row.id:
             # An earlier try of this sync has done it.
             return
