@@ -46,7 +46,7 @@ class TimedPage:
 @contextmanager
 def timed_page(product: Product) -> Iterator[TimedPage]:
     """Sign in at a product's console in a browser of its own."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
+    program = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-headless-shell"))), None)
     if program is None:
         raise SystemExit("no Chromium here: scripts/setup_browser.sh installs it")
     with sync_playwright() as playwright:

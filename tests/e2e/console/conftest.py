@@ -28,6 +28,8 @@ from tests.fixtures.product.server import Server
 
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 DESKTOP, PHONE = (1280, 800), (390, 844)
+# The shell is the same engine without a desktop browser's own pages, which take half a second of a core in each window.
+_PROGRAMS = ("chromium-headless-shell", "chromium", "google-chrome")
 # Chromium asks for Google's servers otherwise, which a closed network answers with errors.
 _QUIET = (
     "--no-sandbox",
@@ -106,7 +108,7 @@ def browser_thread() -> Iterator[ThreadPoolExecutor]:
 @pytest.fixture(scope="session")
 def chromium(browser_thread: ThreadPoolExecutor) -> Iterator[Browser]:
     """Debian's Chromium; Playwright's own is not in a registry."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
+    program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
         pytest.skip("no Chromium here: scripts/setup_browser.sh installs it")
     playwright = browser_thread.submit(sync_playwright().start).result()

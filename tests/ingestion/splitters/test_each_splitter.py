@@ -214,7 +214,7 @@ def test_split_holds_no_more_memory_when_the_text_is_longer(name: str) -> None:
         tracemalloc.stop()
         return most
 
-    assert peak(320_000) < 1.5 * peak(80_000)
+    assert peak(160_000) < 1.5 * peak(80_000)
 
 
 def test_knowledge_bases_can_have_the_splitters_that_exist() -> None:
