@@ -372,9 +372,11 @@ def world(tmp_path: Path, sqlite_template: Path, encoder_socket: Path) -> Iterat
         yield world
 
 
-@pytest.mark.parametrize("meanwhile", ["nothing", "changed", "deleted"])
+@pytest.mark.parametrize(
+    ("ingesting", "meanwhile"),
+    [(ingest, "nothing"), (ingest, "changed"), (ingest, "deleted"), (ingest_with_others, "changed")],
+)
 @pytest.mark.parametrize("fault", Fault)
-@pytest.mark.parametrize("ingesting", [ingest, ingest_with_others])
 def test_fault_at_each_point_while_others_go_on(world: World, fault: Fault, meanwhile: str, ingesting: Job):
     """The worker is hit at its first crash point, its second, and so on, until it passes all."""
     for point in itertools.count(1):

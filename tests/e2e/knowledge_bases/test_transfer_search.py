@@ -131,7 +131,12 @@ def check_alike(user: Api, kb_id: str, copy: str, **options: Any) -> None:
         assert [one[-1] for one in after] == scores, (query, options)
 
 
-@pytest.mark.parametrize("splitter", SplitterName)
+# What is sent does not depend on the splitter: one shows the other shape.
+@pytest.mark.parametrize(
+    ("server", "splitter"),
+    [("external", SplitterName.PARENT_CHILD), *(("embedded", splitter) for splitter in SplitterName)],
+    indirect=["server"],
+)
 @settings(
     max_examples=2,
     # Making a smaller one of what failed would take minutes: each is uploaded.

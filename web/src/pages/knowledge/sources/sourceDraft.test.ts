@@ -1,18 +1,31 @@
 import { expect, test } from "vitest";
-import { bodyOf, draftOf } from "./sourceDraft";
+import { bodyOf, draftOf, isComplete, type SourceDraft, valuesOf } from "./sourceDraft";
 import type { KnowledgeSource } from "./sourceQueries";
 
+const empty = draftOf(undefined);
+
+function typed(part: Partial<SourceDraft>): SourceDraft {
+  return { ...empty, ...part, values: { ...empty.values, ...part.values } };
+}
+
 test("an address becomes a web source that is named after it", () => {
-  const body = bodyOf({ ...draftOf(undefined), place: " https://example.org/docs/ ", include: "*/a/*\n\n*.pdf " });
+  const values = { url: " https://example.org/docs/ ", include: "*/a/*\n\n*.pdf " };
+  const body = bodyOf(typed({ values }));
   expect(body.name).toBe("example.org/docs");
   expect(body.connector).toBe("web");
-  expect(body.settings).toMatchObject({ url: "https://example.org/docs/", mode: "site", include: ["*/a/*", "*.pdf"] });
+  expect(body.settings).toMatchObject({
+    url: "https://example.org/docs/",
+    mode: "site",
+    max_pages: 500,
+    include: ["*/a/*", "*.pdf"],
+  });
   expect(body.sync_every_minutes).toBe(1440);
+  expect(body).not.toHaveProperty("credentials");
 });
 
 test("a folder has no settings of a web site", () => {
-  const body = bodyOf({ ...draftOf(undefined), connector: "folder", place: "/srv/manuals", every: "0" });
-  expect(body).toEqual({
+  const values = { ...valuesOf("folder", {}), path: "/srv/manuals" };
+  expect(bodyOf({ ...empty, connector: "folder", values, every: "0" })).toEqual({
     name: "manuals",
     connector: "folder",
     settings: { path: "/srv/manuals", include: [], exclude: [] },
@@ -20,11 +33,35 @@ test("a folder has no settings of a web site", () => {
   });
 });
 
-test("what is not changed stays", () => {
-  const settings = { url: "https://example.org/", mode: "page", max_pages: 7, exclude: ["*.zip"] };
-  const source = { name: "Docs", connector: "web", settings, sync_every_minutes: 60 } as unknown as KnowledgeSource;
-  const body = bodyOf(draftOf(source));
-  expect(body.name).toBe("Docs");
-  expect(body.sync_every_minutes).toBe(60);
-  expect(body.settings).toMatchObject({ ...settings, max_pages: 7 });
+test("a place is needed", () => {
+  expect(isComplete(typed({ values: { url: "  " } }))).toBe(false);
+  expect(isComplete(typed({ values: { url: "https://example.org/" } }))).toBe(true);
+});
+
+const settings = { url: "https://example.org/a.git", branch: "next", exclude: ["*.zip"], later: 3 };
+const source = {
+  name: "Docs",
+  connector: "git",
+  settings,
+  credentials_set: ["password"],
+  sync_every_minutes: 60,
+} as unknown as KnowledgeSource;
+
+test("what is not changed stays, also settings and credentials that the form does not show", () => {
+  const body = bodyOf(draftOf(source), source);
+  expect(body).toMatchObject({ name: "Docs", sync_every_minutes: 60, settings: { ...settings, folder: "" } });
+  expect(body).not.toHaveProperty("credentials");
+});
+
+test("credentials are sent where they were typed, and cleared where that was asked for", () => {
+  const draft = draftOf(source);
+  expect(bodyOf({ ...draft, credentials: { username: "", password: "t" } }, source).credentials).toEqual({
+    password: "t",
+  });
+  expect(bodyOf({ ...draft, clearsCredentials: true }, source).credentials).toBeNull();
+});
+
+test("a repository is named without its ending", () => {
+  const values = { ...valuesOf("git", {}), url: "https://example.org/team/manuals.git" };
+  expect(bodyOf({ ...empty, connector: "git", values }).name).toBe("example.org/team/manuals");
 });

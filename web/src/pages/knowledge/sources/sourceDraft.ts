@@ -1,72 +1,96 @@
 /** What is typed of a source, and the request that it becomes. */
+import {
+  CONNECTOR_FORMS,
+  CONNECTOR_NAMES,
+  type ConnectorName,
+  type CredentialName,
+  type Field,
+  type Values,
+} from "./connectorForms";
 import type { KnowledgeSource, SourceBody } from "./sourceQueries";
 
-export const MODES = ["site", "sitemap", "page"] as const;
 const INTERVALS = [0, 5, 15, 60, 360, 1440, 10_080];
 const DAILY = 1440;
+type Setting = SourceBody["settings"][string];
 
 export interface SourceDraft {
   name: string;
-  connector: "web" | "folder";
-  place: string;
-  mode: (typeof MODES)[number];
-  maxPages: string;
-  maxDepth: string;
-  wholeSite: boolean;
-  include: string;
-  exclude: string;
+  connector: ConnectorName;
+  values: Values;
+  /** Empty ones are not sent: what is stored never comes back. */
+  credentials: Readonly<Partial<Record<CredentialName, string>>>;
+  clearsCredentials: boolean;
   every: string;
 }
 
 export function draftOf(source: KnowledgeSource | undefined): SourceDraft {
-  const settings = source?.settings ?? {};
-  const connector = source?.connector === "folder" ? "folder" : "web";
+  const connector = CONNECTOR_NAMES.find((name) => name === source?.connector) ?? "web";
   return {
     name: source?.name ?? "",
     connector,
-    place: String(settings.url ?? settings.path ?? ""),
-    mode: MODES.find((mode) => mode === settings.mode) ?? "site",
-    maxPages: String(settings.max_pages ?? 500),
-    maxDepth: String(settings.max_depth ?? 5),
-    wholeSite: settings.whole_site === true,
-    include: linesOf(settings.include),
-    exclude: linesOf(settings.exclude),
+    values: valuesOf(connector, source?.settings ?? {}),
+    credentials: {},
+    clearsCredentials: false,
     every: String(source ? (source.sync_every_minutes ?? 0) : DAILY),
   };
 }
 
-export function bodyOf(draft: SourceDraft): SourceBody {
-  const place = draft.place.trim();
-  const patterns = { include: patternsOf(draft.include), exclude: patternsOf(draft.exclude) };
-  const web = {
-    url: place,
-    mode: draft.mode,
-    max_pages: Number(draft.maxPages),
-    max_depth: Number(draft.maxDepth),
-    whole_site: draft.wholeSite,
-  };
+/** The values of a form: those of a source, or those that a new one begins with. */
+export function valuesOf(connector: ConnectorName, settings: KnowledgeSource["settings"]): Values {
+  return Object.fromEntries(
+    CONNECTOR_FORMS[connector].fields.map((field) => [field.name, valueOf(field, settings[field.name])]),
+  );
+}
+
+function valueOf({ kind, initial }: Field, setting: Setting | undefined): string | boolean {
+  if (kind === "switch") return setting === undefined ? initial === true : setting === true;
+  if (Array.isArray(setting)) return setting.join("\n");
+  return String(setting ?? initial ?? "");
+}
+
+/** The request; settings that the form does not show stay as they are. */
+export function bodyOf(draft: SourceDraft, source?: KnowledgeSource): SourceBody {
+  const { fields } = CONNECTOR_FORMS[draft.connector];
+  const settings = { ...source?.settings };
+  for (const field of fields) settings[field.name] = settingOf(field, draft.values[field.name]);
+  const credentials = Object.entries(draft.credentials).filter(([, value]) => value);
   return {
-    name: draft.name.trim() || nameOf(place),
+    name: draft.name.trim() || nameOf(placeOf(draft)),
     connector: draft.connector,
-    settings: { ...(draft.connector === "web" ? web : { path: place }), ...patterns },
+    settings,
+    ...(credentials.length > 0 && { credentials: Object.fromEntries(credentials) }),
+    ...(credentials.length === 0 && draft.clearsCredentials && { credentials: null }),
     sync_every_minutes: Number(draft.every) || null,
   };
 }
 
+function settingOf({ kind }: Field, value: string | boolean | undefined): Setting {
+  if (kind === "switch") return value === true;
+  const text = String(value ?? "").trim();
+  if (kind === "number") return Number(text);
+  return kind === "patterns" ? patternsOf(text) : text;
+}
+
+/** Whether something is missing without which the server would refuse it. */
+export function isComplete({ connector, values }: SourceDraft): boolean {
+  return CONNECTOR_FORMS[connector].fields.every(({ name, required }) => !required || String(values[name]).trim());
+}
+
+function placeOf({ connector, values }: SourceDraft): string {
+  return String(values[CONNECTOR_FORMS[connector].fields[0].name] ?? "").trim();
+}
+
 /** The place without what all have: `example.org/docs`, or the folder's own name. */
 function nameOf(place: string): string {
-  const address = place.replace(/^https?:\/\//, "").replace(/\/+$/, "");
-  return (place === address ? address.split("/").at(-1) : address)?.slice(0, 200) || place.slice(0, 200);
+  const address = place.replace(/^https?:\/\//, "").replace(/(\.git)?\/*$/, "");
+  const isAddress = /^https?:\/\//.test(place);
+  return (isAddress ? address : address.split("/").at(-1))?.slice(0, 200) || place.slice(0, 200);
 }
 
 /** Minutes to choose from, that of the source among them; 0 stands for no schedule. */
 export function intervals(source: KnowledgeSource | undefined): number[] {
   const choices = new Set([...INTERVALS, source?.sync_every_minutes ?? 0]);
   return [...choices].toSorted((first, second) => first - second);
-}
-
-function linesOf(patterns: unknown): string {
-  return Array.isArray(patterns) ? patterns.join("\n") : "";
 }
 
 function patternsOf(text: string): string[] {

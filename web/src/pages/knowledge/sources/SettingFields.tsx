@@ -1,0 +1,76 @@
+/** The settings of a source, as its kind has them. */
+import { useTranslation } from "react-i18next";
+import { SelectField, SwitchField, TextAreaField, TextField } from "@/components/forms/Field";
+import form from "../Form.module.css";
+import { CONNECTOR_FORMS, type ConnectorName, type Field, MODES, type Values } from "./connectorForms";
+
+interface Props {
+  connector: ConnectorName;
+  values: Values;
+  onChange: (part: Values) => void;
+}
+
+export function SettingFields({ connector, values, onChange }: Props) {
+  const fields = CONNECTOR_FORMS[connector].fields.filter(({ isShown }) => !isShown || isShown(values));
+  const shown = (field: Field) => (
+    <SettingField key={field.name} connector={connector} field={field} values={values} onChange={onChange} />
+  );
+  const numbers = fields.filter(({ kind }) => kind === "number");
+  const patterns = fields.filter(({ kind }) => kind === "patterns");
+  return (
+    <>
+      {fields.filter(({ kind }) => kind !== "number" && kind !== "switch" && kind !== "patterns").map(shown)}
+      {numbers.length > 0 && <div className={form.pair}>{numbers.map(shown)}</div>}
+      {fields.filter(({ kind }) => kind === "switch").map(shown)}
+      {patterns.length > 0 && <div className={form.pair}>{patterns.map(shown)}</div>}
+    </>
+  );
+}
+
+function SettingField({ connector, field, values, onChange }: Props & { field: Field }) {
+  const { t, i18n } = useTranslation("knowledge");
+  const { name, kind } = field;
+  const label = t(`source.setting.${name}`);
+  const hints = [`source.setting_hint.${connector}_${name}`, `source.setting_hint.${name}`] as const;
+  const key = hints.find((each) => i18n.exists(`knowledge:${each}`));
+  const hint = key && t(key as "source.setting_hint.include");
+  const value = String(values[name] ?? "");
+  const onText = ({ target }: { target: { value: string } }) => onChange({ [name]: target.value });
+  if (kind === "switch") {
+    return (
+      <SwitchField
+        label={label}
+        hint={hint}
+        checked={values[name] === true}
+        onChange={(checked) => onChange({ [name]: checked })}
+      />
+    );
+  }
+  if (kind === "patterns") return <TextAreaField label={label} hint={hint} rows={2} value={value} onChange={onText} />;
+  if (kind === "choice") {
+    const mode = MODES.find((each) => each === value) ?? "site";
+    const options = MODES.map((each) => ({ value: each, label: t(`source.mode.${each}`) }));
+    return (
+      <SelectField
+        label={label}
+        hint={t(`source.mode_hint.${mode}`)}
+        value={value}
+        options={options}
+        onChange={onText}
+      />
+    );
+  }
+  const { required, min, max } = field;
+  return (
+    <TextField
+      label={label}
+      hint={hint}
+      type={kind}
+      required={required}
+      min={min}
+      max={max}
+      value={value}
+      onChange={onText}
+    />
+  );
+}

@@ -1,0 +1,70 @@
+/** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
+
+export const CONNECTOR_NAMES = ["web", "git", "folder"] as const;
+export const MODES = ["site", "sitemap", "page"] as const;
+
+export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
+export type SettingName =
+  | "url"
+  | "path"
+  | "mode"
+  | "max_pages"
+  | "max_depth"
+  | "whole_site"
+  | "branch"
+  | "folder"
+  | "include"
+  | "exclude";
+export type CredentialName = "username" | "password";
+export type Value = string | boolean;
+export type Values = Readonly<Record<string, Value>>;
+
+export interface Field {
+  name: SettingName;
+  kind: "text" | "url" | "number" | "switch" | "choice" | "patterns";
+  /** Of a new source; empty text without. */
+  initial?: Value;
+  required?: boolean;
+  choices?: readonly string[];
+  min?: number;
+  max?: number;
+  isShown?: (values: Values) => boolean;
+}
+
+interface ConnectorForm {
+  /** The first one is the place that an unnamed source is named after. */
+  fields: readonly [Field, ...Field[]];
+  credentials: readonly CredentialName[];
+}
+
+const PATTERNS: readonly Field[] = [
+  { name: "include", kind: "patterns" },
+  { name: "exclude", kind: "patterns" },
+];
+
+export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
+  web: {
+    fields: [
+      { name: "url", kind: "url", required: true },
+      { name: "mode", kind: "choice", choices: MODES, initial: "site" },
+      { name: "max_pages", kind: "number", initial: "500", min: 1, max: 10_000, isShown: ({ mode }) => mode !== "page" },
+      { name: "max_depth", kind: "number", initial: "5", min: 0, max: 20, isShown: ({ mode }) => mode === "site" },
+      { name: "whole_site", kind: "switch", initial: false, isShown: ({ mode }) => mode === "site" },
+      ...PATTERNS,
+    ],
+    credentials: [],
+  },
+  git: {
+    fields: [
+      { name: "url", kind: "url", required: true },
+      { name: "branch", kind: "text" },
+      { name: "folder", kind: "text" },
+      ...PATTERNS,
+    ],
+    credentials: ["username", "password"],
+  },
+  folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
+};
+
+/** Those that are names: they may be seen while they are typed. */
+export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username"];
