@@ -11,6 +11,7 @@ from tests.e2e.console.conftest import PHONE, Look, OpenConsole
 from tests.fixtures.http.client import Api, unique
 from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
 from tests.fixtures.product.server import Server
+from tests.fixtures.servers.git_server import git_server
 from tests.fixtures.servers.web_site import WebSite, web_site
 
 
@@ -35,8 +36,8 @@ def test_web_site_is_added_followed_and_previewed(
     console.picture("sources-none")
     page.get_by_role("button", name="Add a source").click()
     dialog = page.get_by_role("dialog", name="Add a source")
-    # Folders belong to the server: only administrators are asked for the kind.
-    expect(dialog.get_by_label("Kind")).to_have_count(0)
+    # Folders belong to the server: only administrators are offered them.
+    assert dialog.get_by_label("Kind").locator("option").all_inner_texts() == ["Web site", "Git repository"]
     dialog.get_by_label("Address", exact=True).fill("http://127.0.0.1:9/")
     dialog.get_by_role("button", name="Add a source").click()
     expect(dialog.get_by_role("alert")).to_contain_text("AGENTEX_ALLOWED_PRIVATE_TARGETS")
@@ -116,3 +117,49 @@ def test_folder_is_added_by_an_administrator(browser_thread, embedded: Server, o
     dialog = page.get_by_role("dialog", name=re.compile("Syncs of"))
     expect(dialog.get_by_role("listitem").filter(has_text="content does not match its name")).to_be_visible()
     console.picture("source-failures")
+
+
+def test_private_repository_is_added_with_a_token_that_is_never_shown(
+    browser_thread, embedded: Server, member: Api, open_console: OpenConsole, tmp_path: Path
+):
+    kb = member.create_kb()
+    with git_server(tmp_path) as git, allowed_targets(embedded, git.port):
+        git.user = ("reader", "token-of-the-otter")
+        (git.work / "relay.md").write_text("# Relay\n\nThe relay clicks.\n")
+        git.commit()
+        console = open_console(embedded, member)
+        page = console.page
+        console.open(f"/knowledge-bases/{kb}/sources")
+        page.get_by_role("button", name="Add a source").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Kind").select_option("git")
+        dialog.get_by_label("Address", exact=True).fill(git.url)
+        dialog.get_by_label("User name", exact=True).fill("reader")
+        dialog.get_by_label("Password or token", exact=True).fill("wrong")
+        console.picture("source-git")
+        assert console.serious_faults() == []
+        dialog.get_by_role("button", name="Add a source").click()
+        expect(page.get_by_text("may not be read with these credentials")).to_be_visible(timeout=60_000)
+
+        page.get_by_role("button", name=re.compile("More about")).click()
+        page.get_by_role("menuitem", name="Edit").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog.get_by_text("Some are stored")).to_be_visible()
+        expect(dialog.get_by_label("User name", exact=True)).to_have_value("")
+        dialog.get_by_label("User name", exact=True).fill("reader")
+        dialog.get_by_label("Password or token", exact=True).fill("token-of-the-otter")
+        console.picture("source-credentials")
+        assert console.serious_faults() == []
+        dialog.get_by_role("button", name="Save").click()
+        expect(dialog).to_be_hidden()
+        page.get_by_role("button", name="Synchronize now").click()
+        expect(page.get_by_text("1 new")).to_be_visible(timeout=60_000)
+
+        # What is stored stays when something else is changed.
+        page.get_by_role("button", name=re.compile("More about")).click()
+        page.get_by_role("menuitem", name="Edit").click()
+        dialog.get_by_label("Only", exact=True).fill("*.md")
+        dialog.get_by_role("button", name="Save").click()
+        expect(dialog).to_be_hidden()
+        [source] = member.get(f"/knowledge-bases/{kb}/sources")
+        assert (source["settings"]["include"], source["credentials_set"]) == (["*.md"], ["password", "username"])

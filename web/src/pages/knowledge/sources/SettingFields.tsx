@@ -2,7 +2,7 @@
 import { useTranslation } from "react-i18next";
 import { SelectField, SwitchField, TextAreaField, TextField } from "@/components/forms/Field";
 import form from "../Form.module.css";
-import { CONNECTOR_FORMS, type ConnectorName, type Field, MODES, type Values } from "./connectorForms";
+import { CONNECTOR_FORMS, type ConnectorName, type Field, type Values } from "./connectorForms";
 
 interface Props {
   connector: ConnectorName;
@@ -47,19 +47,7 @@ function SettingField({ connector, field, values, onChange }: Props & { field: F
     );
   }
   if (kind === "patterns") return <TextAreaField label={label} hint={hint} rows={2} value={value} onChange={onText} />;
-  if (kind === "choice") {
-    const mode = MODES.find((each) => each === value) ?? "site";
-    const options = MODES.map((each) => ({ value: each, label: t(`source.mode.${each}`) }));
-    return (
-      <SelectField
-        label={label}
-        hint={t(`source.mode_hint.${mode}`)}
-        value={value}
-        options={options}
-        onChange={onText}
-      />
-    );
-  }
+  if (kind === "choice") return <ChoiceField field={field} value={value} onText={onText} />;
   const { required, min, max } = field;
   return (
     <TextField
@@ -70,6 +58,27 @@ function SettingField({ connector, field, values, onChange }: Props & { field: F
       min={min}
       max={max}
       value={value}
+      onChange={onText}
+    />
+  );
+}
+
+interface ChoiceProps {
+  field: Field;
+  value: string;
+  onText: (event: { target: { value: string } }) => void;
+}
+
+function ChoiceField({ field: { name, choices = [] }, value, onText }: ChoiceProps) {
+  const { t, i18n } = useTranslation("knowledge");
+  const wordOf = (choice: string) => t(`source.choice.${name}_${choice}` as "source.choice.mode_site");
+  const hint = `source.choice_hint.${name}_${value}` as "source.choice_hint.mode_site";
+  return (
+    <SelectField
+      label={t(`source.setting.${name}`)}
+      hint={i18n.exists(`knowledge:${hint}`) && t(hint)}
+      value={value}
+      options={choices.map((choice) => ({ value: choice, label: wordOf(choice) }))}
       onChange={onText}
     />
   );

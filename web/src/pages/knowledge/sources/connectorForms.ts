@@ -1,7 +1,6 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "folder"] as const;
-export const MODES = ["site", "sitemap", "page"] as const;
+export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "folder"] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -13,9 +12,16 @@ export type SettingName =
   | "whole_site"
   | "branch"
   | "folder"
+  | "max_items"
+  | "linked_pages"
+  | "bucket"
+  | "endpoint"
+  | "region"
+  | "prefix"
+  | "addressing"
   | "include"
   | "exclude";
-export type CredentialName = "username" | "password";
+export type CredentialName = "username" | "password" | "access_key_id" | "secret_access_key" | "session_token";
 export type Value = string | boolean;
 export type Values = Readonly<Record<string, Value>>;
 
@@ -46,8 +52,15 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   web: {
     fields: [
       { name: "url", kind: "url", required: true },
-      { name: "mode", kind: "choice", choices: MODES, initial: "site" },
-      { name: "max_pages", kind: "number", initial: "500", min: 1, max: 10_000, isShown: ({ mode }) => mode !== "page" },
+      { name: "mode", kind: "choice", choices: ["site", "sitemap", "page"], initial: "site" },
+      {
+        name: "max_pages",
+        kind: "number",
+        initial: "500",
+        min: 1,
+        max: 10_000,
+        isShown: ({ mode }) => mode !== "page",
+      },
       { name: "max_depth", kind: "number", initial: "5", min: 0, max: 20, isShown: ({ mode }) => mode === "site" },
       { name: "whole_site", kind: "switch", initial: false, isShown: ({ mode }) => mode === "site" },
       ...PATTERNS,
@@ -63,8 +76,27 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
     ],
     credentials: ["username", "password"],
   },
+  rss: {
+    fields: [
+      { name: "url", kind: "url", required: true },
+      { name: "linked_pages", kind: "switch", initial: true },
+      { name: "max_items", kind: "number", initial: "100", min: 1, max: 1000 },
+    ],
+    credentials: [],
+  },
+  s3: {
+    fields: [
+      { name: "bucket", kind: "text", required: true },
+      { name: "endpoint", kind: "url" },
+      { name: "region", kind: "text", initial: "us-east-1", required: true },
+      { name: "prefix", kind: "text" },
+      { name: "addressing", kind: "choice", choices: ["auto", "path", "virtual"], initial: "auto" },
+      ...PATTERNS,
+    ],
+    credentials: ["access_key_id", "secret_access_key", "session_token"],
+  },
   folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
 };
 
 /** Those that are names: they may be seen while they are typed. */
-export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username"];
+export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id"];

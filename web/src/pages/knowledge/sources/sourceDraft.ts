@@ -38,11 +38,11 @@ export function draftOf(source: KnowledgeSource | undefined): SourceDraft {
 /** The values of a form: those of a source, or those that a new one begins with. */
 export function valuesOf(connector: ConnectorName, settings: KnowledgeSource["settings"]): Values {
   return Object.fromEntries(
-    CONNECTOR_FORMS[connector].fields.map((field) => [field.name, valueOf(field, settings[field.name])]),
+    CONNECTOR_FORMS[connector].fields.map((field) => [field.name, shownValue(field, settings[field.name])]),
   );
 }
 
-function valueOf({ kind, initial }: Field, setting: Setting | undefined): string | boolean {
+function shownValue({ kind, initial }: Field, setting: Setting | undefined): string | boolean {
   if (kind === "switch") return setting === undefined ? initial === true : setting === true;
   if (Array.isArray(setting)) return setting.join("\n");
   return String(setting ?? initial ?? "");

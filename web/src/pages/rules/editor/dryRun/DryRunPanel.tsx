@@ -27,7 +27,7 @@ type SampleData = NonNullable<Schemas["SampleEvent"]["data"]>;
 
 export function DryRunPanel({ definition, ruleId, isOwn, logId }: Props) {
   const { t } = useTranslation("rules");
-  const { data: entries } = useQuery({ ...logsQuery(ruleId ?? "", {}), enabled: ruleId !== undefined });
+  const { data: entries, isLoading } = useQuery({ ...logsQuery(ruleId ?? "", {}), enabled: ruleId !== undefined });
   const [picked, pick] = useState(logId);
   const [written, write] = useState<SampleData>();
   const example = useExample(definition);
@@ -48,7 +48,7 @@ export function DryRunPanel({ definition, ruleId, isOwn, logId }: Props) {
         {ruleId && (logged.length > 0 || chosen) && <EventSelect entries={logged} chosen={chosen} onChange={pick} />}
         {!chosen && <JsonField label={t("dry_run.data")} value={data} onChange={write} />}
         <div>
-          <Button busy={dryRun.isPending} disabled={!definition} onClick={start}>
+          <Button busy={dryRun.isPending} disabled={!definition || (!isOwn && isLoading)} onClick={start}>
             {t("dry_run.run")}
           </Button>
         </div>
