@@ -143,7 +143,7 @@ def test_private_repository_is_added_with_a_token_that_is_never_shown(
 
         page.get_by_role("button", name=re.compile("More about")).click()
         page.get_by_role("menuitem", name="Edit").click()
-        dialog = page.get_by_role("dialog")
+        dialog = page.get_by_role("dialog", name=re.compile("^Edit"))
         expect(dialog.get_by_text("Some are stored")).to_be_visible()
         expect(dialog.get_by_label("User name", exact=True)).to_have_value("")
         dialog.get_by_label("User name", exact=True).fill("reader")
