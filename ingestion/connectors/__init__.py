@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from core.errors.requests import InvalidRequest
 from ingestion.connectors.base import ConnectorCredentials, ConnectorSettings, SourceConnector
 from ingestion.connectors.folder import FolderConnector
+from ingestion.connectors.git import GitConnector
 from ingestion.connectors.web import WebConnector
 
 CONNECTORS: Mapping[str, type[SourceConnector]] = {
@@ -15,6 +16,7 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
     for connector in (
         WebConnector,
         FolderConnector,
+        GitConnector,
     )
 }
 
