@@ -10,6 +10,7 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.principal import Action, Principal
 from core.db.now import database_now
 from core.db.pagination import PageRequest, paginate
@@ -96,6 +97,7 @@ async def create(work: UnitOfWork, principal: Principal, knowledge_base_id: str,
     )
     work.session.add(row)
     await work.session.flush()
+    _audit(work.session, AuditAction.KNOWLEDGE_SOURCE_CREATED, row)
     await syncs.request(work, row)
     return row
 
@@ -120,6 +122,7 @@ async def update(
     row.sync_every_minutes, row.updated_at = draft.sync_every_minutes, now
     row.due_at = next_due(now, draft.sync_every_minutes)
     work.session.add(row)
+    _audit(work.session, AuditAction.KNOWLEDGE_SOURCE_CHANGED, row)
     return row
 
 
@@ -146,6 +149,7 @@ async def delete(
         )
         document_ids = (await work.session.exec(query)).all()
         await apply_action_to_many(work, principal, ActionName.DELETE, knowledge_base_id, document_ids)
+    _audit(work.session, AuditAction.KNOWLEDGE_SOURCE_DELETED, row, documents=len(document_ids))
     # A worker on it loses its sync, and stops at its next write.
     await work.session.exec(delete_from(KnowledgeSource).where(col(KnowledgeSource.id) == row.id))
     return len(document_ids)
@@ -187,6 +191,12 @@ async def list_items(
 def next_due(now: datetime, every_minutes: int | None) -> datetime | None:
     """When a source is to be synchronized next; None for a source without a schedule."""
     return None if every_minutes is None else now + timedelta(minutes=every_minutes)
+
+
+def _audit(session: AsyncSession, action: AuditAction, row: KnowledgeSource, **details: int) -> None:
+    """Note an act; without the address, which may be confidential."""
+    details_of_row = {"connector": row.connector, "knowledge_base_id": row.knowledge_base_id}
+    audit(session, action, AuditTarget("knowledge_source", row.id), details=details_of_row | details)
 
 
 async def _require_free_name(session: AsyncSession, knowledge_base_id: str, name: str) -> None:

@@ -248,6 +248,21 @@ def test_deleted_source_leaves_or_takes_its_documents(admin: Api, folder: Path):
     assert set(other.contents()) == {"mine.md"}
 
 
+def test_acts_on_a_source_are_noted_without_its_place(admin: Api, folder: Path):
+    source = make_folder_source(admin, folder)
+    source.wait()
+    source.update(include=["*.md"])
+    admin.delete(f"{source.path}?documents=true")
+    noted = admin.get("/system/audit", object_id=source.row["id"], page_size=100)["items"]
+    assert [(row["action"], row["object_type"]) for row in reversed(noted)] == [
+        ("knowledge_source.created", "knowledge_source"),
+        ("knowledge_source.changed", "knowledge_source"),
+        ("knowledge_source.deleted", "knowledge_source"),
+    ]
+    assert noted[0]["details"] == {"connector": "folder", "knowledge_base_id": source.kb_id, "documents": 6}
+    assert str(folder) not in str(noted)
+
+
 def test_uploads_of_people_are_neither_replaced_nor_deleted(admin: Api, folder: Path):
     kb_id = admin.create_kb()
     admin.ingest(kb_id, "otter.md", "My otter.")
