@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from core.errors.requests import InvalidRequest
 from ingestion.connectors.base import ConnectorSettings, SourceConnector
+from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
 from ingestion.connectors.web import WebConnector
 
@@ -15,6 +16,7 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
     for connector in (
         WebConnector,
         FolderConnector,
+        FeedConnector,
     )
 }
 

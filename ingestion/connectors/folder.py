@@ -49,6 +49,7 @@ class FolderConnector:
     NAME: ClassVar[str] = "folder"
     SETTINGS: ClassVar[type[ConnectorSettings]] = FolderSettings
     ADMINISTRATORS_ONLY: ClassVar[bool] = True
+    LISTS_EVERYTHING: ClassVar[bool] = True
 
     def __init__(self, settings: FolderSettings, environment: ConnectorEnvironment) -> None:
         self._settings = settings
