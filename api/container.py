@@ -54,6 +54,7 @@ from ingestion.preview import SplitPreviewer
 from ingestion.upload import UploadService
 from kb_service.embedding_spaces import EmbeddingSpaces, open_spaces
 from kb_service.engine_client.client import EngineClient
+from kb_service.knowledge_sources.credentials import source_vault
 from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.query_translation.translator import open_translator
@@ -76,6 +77,7 @@ class KnowledgeServices:
     spaces: EmbeddingSpaces
     searcher: Searcher
     previews: SplitPreviewer
+    source_vault: Vault
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,7 @@ async def _knowledge(settings: Settings, database: Database, clients: HttpClient
             translator=await asyncio.to_thread(open_translator, settings.cache_dir),
         ),
         previews=SplitPreviewer(settings),
+        source_vault=source_vault(load_secret_key(settings)),
     )
 
 

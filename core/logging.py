@@ -14,8 +14,9 @@ from core.settings import Settings
 
 _REDACTED = "[redacted]"
 _NOISY = ("httpx", "httpcore", "httpx2", "httpcore2", "arq.worker", "alembic.runtime.migration", "aiosqlite")
-# The MCP library's: they log whole messages, and the errors of messages with parts of them.
-_TELLTALE = ("mcp", "client")
+# The MCP library's, which log whole messages, and the errors of messages with parts of them, and Git's, which logs what
+# it receives.
+_TELLTALE = ("mcp", "client", "dulwich")
 _SECRET_KEYS = re.compile(r"password|secret|token|authorization|cookie|api[_-]?key|credential", re.IGNORECASE)
 _SECRET_VALUES = re.compile(
     r"(?i:bearer)\s+[\w.~+/=-]+"  # Authorization headers

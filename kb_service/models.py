@@ -288,7 +288,8 @@ class KnowledgeSource(Table, table=True):
     """A place that a knowledge base is kept in step with, such as a folder or a web site.
 
     ``settings`` are those of its ``connector`` (``ingestion.connectors``). It is synchronized every
-    ``sync_every_minutes``, next at ``due_at``; without them only when somebody asks.
+    ``sync_every_minutes``, next at ``due_at``; without them only when somebody asks. ``sealed_credentials`` need the
+    installation's secret key (``kb_service.knowledge_sources.credentials``).
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -296,6 +297,7 @@ class KnowledgeSource(Table, table=True):
     name: str = Field(max_length=NAME_LENGTH)
     connector: str = Field(max_length=50)
     settings: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    sealed_credentials: dict[str, Any] | None = Field(default=None, sa_type=NullableJson)
     sync_every_minutes: int | None = None
     due_at: datetime | None = Field(default=None, sa_type=UtcDateTime, index=True)
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

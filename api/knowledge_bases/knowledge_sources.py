@@ -25,11 +25,12 @@ from core.errors.auth import (
 )
 from core.errors.conflicts import Conflict, KnowledgeSourceNameTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
-from ingestion.connectors import CONNECTORS, connector_named, parse_settings
+from ingestion.connectors import CONNECTORS, connector_named, parse_credentials, parse_settings
 from ingestion.connectors.base import ConnectorEnvironment
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_sources import service as sources
 from kb_service.knowledge_sources import syncs
+from kb_service.knowledge_sources.credentials import names_of, seal
 from kb_service.knowledge_sources.service import SourceDraft
 from kb_service.models import NAME_LENGTH, KnowledgeSource, KnowledgeSourceSync
 
@@ -45,13 +46,15 @@ _SYNC = (*_ONE, KnowledgeSourceSyncNotFound)
 class KnowledgeSourceBody(RequestModel):
     """A source as its owner wants it.
 
-    ``settings`` are those of the connector (``GET /knowledge-connectors`` has their schemas). Without
-    ``sync_every_minutes`` it is synchronized only when somebody asks.
+    ``settings`` and ``credentials`` are those of the connector (``GET /knowledge-connectors`` has their schemas).
+    Without ``sync_every_minutes`` it is synchronized only when somebody asks. Credentials are never shown again: a
+    change without them keeps those that are stored, which another address refuses, and null clears them.
     """
 
     name: Text = Field(min_length=1, max_length=NAME_LENGTH)
     connector: Text = Field(max_length=50)
     settings: dict[str, JsonValue]
+    credentials: dict[str, JsonValue] | None = Field(default=None, repr=False)
     sync_every_minutes: int | None = Field(default=None, ge=5, le=43_200)
 
 
@@ -62,11 +65,12 @@ class SyncBody(RequestModel):
 
 
 class ConnectorAnswer(ResponseModel):
-    """A kind of source; ``settings_schema`` is a JSON Schema."""
+    """A kind of source with the JSON Schemas of its settings and of its credentials, null where it takes none."""
 
     name: str
     administrators_only: bool
     settings_schema: dict[str, JsonValue]
+    credentials_schema: dict[str, JsonValue] | None
 
 
 class SyncFailureAnswer(ResponseModel):
@@ -101,13 +105,17 @@ class SyncAnswer(ResponseModel):
 
 
 class KnowledgeSourceAnswer(ResponseModel):
-    """A source and its last sync; ``documents`` are those that it has brought."""
+    """A source and its last sync; ``documents`` are those that it has brought.
+
+    ``credentials_set`` names the credentials that are stored.
+    """
 
     id: str
     knowledge_base_id: str
     name: str
     connector: str
     settings: dict[str, JsonValue]
+    credentials_set: list[str]
     sync_every_minutes: int | None
     due_at: datetime | None
     documents: int
@@ -140,6 +148,7 @@ async def list_connectors() -> Envelope[list[ConnectorAnswer]]:
             name=name,
             administrators_only=connector.ADMINISTRATORS_ONLY,
             settings_schema=connector.SETTINGS.model_json_schema(),
+            credentials_schema=connector.CREDENTIALS.model_json_schema() if connector.CREDENTIALS else None,
         )
         for name, connector in CONNECTORS.items()
     ]
@@ -183,6 +192,7 @@ async def _checked_draft(context: CurrentContext, principal: Principal, body: Kn
             error="Only administrators may use this connector", error_zh="只有管理员可以使用该连接器"
         )
     settings = parse_settings(connector_type, body.settings)
+    credentials = parse_credentials(connector_type, body.credentials or {})
     current = await context.live.now()
 
     async def find_known(_key: str) -> None:
@@ -196,7 +206,16 @@ async def _checked_draft(context: CurrentContext, principal: Principal, body: Kn
         find_known=find_known,
     )
     await connector_type(settings, environment).check()
-    return SourceDraft(body.name, body.connector, settings.model_dump(mode="json"), body.sync_every_minutes)
+    target = settings.credentials_target
+    return SourceDraft(
+        body.name,
+        body.connector,
+        settings.model_dump(mode="json"),
+        body.sync_every_minutes,
+        credentials=seal(context.knowledge.source_vault, target, credentials.values if credentials else {}),
+        keeps_credentials="credentials" not in body.model_fields_set,
+        target=target,
+    )
 
 
 @router.get(
@@ -223,7 +242,7 @@ async def update_knowledge_source(
     principal: CurrentPrincipal,
     context: CurrentContext,
 ) -> Envelope[KnowledgeSourceAnswer]:
-    """Replace a source's name, settings and schedule; they count from its next sync on."""
+    """Replace a source's name, settings, schedule and, if given, credentials; they count from its next sync on."""
     async with context.database.reading() as session:
         await sources.get(session, principal, kb_id, knowledge_source_id)
     draft = await _checked_draft(context, principal, body)
@@ -344,9 +363,12 @@ def _answer(
     row: KnowledgeSource, documents: Mapping[str, int], latest: Mapping[str, KnowledgeSourceSync]
 ) -> KnowledgeSourceAnswer:
     last = latest.get(row.id)
-    fields: dict[str, Any] = row.model_dump()
+    fields: dict[str, Any] = row.model_dump(exclude={"sealed_credentials"})
     return KnowledgeSourceAnswer(
-        **fields, documents=documents.get(row.id, 0), last_sync=_sync(last) if last is not None else None
+        **fields,
+        credentials_set=names_of(row.sealed_credentials),
+        documents=documents.get(row.id, 0),
+        last_sync=_sync(last) if last is not None else None,
     )
 
 

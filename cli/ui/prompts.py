@@ -57,11 +57,17 @@ def confirm(output: Output, yes: bool, question: Message, **values: object) -> b
 
 
 def ask_password(
-    output: Output, question: Message = ASK_PASSWORD, otherwise: Message = PASSWORD_NEEDED, **values: object
+    output: Output,
+    question: Message = ASK_PASSWORD,
+    otherwise: Message = PASSWORD_NEEDED,
+    *,
+    default: str | None = None,
+    **values: object,
 ) -> str:
-    """Ask for a password or a key at the terminal, without echo."""
+    """Ask for a password or a key at the terminal, without echo; with a default the answer may be empty."""
     need_terminal("password", otherwise)
-    answer: str = typer.prompt(output.render(question, **values), hide_input=True, err=True)
+    text = output.render(question, **values)
+    answer: str = typer.prompt(text, default=default, show_default=False, hide_input=True, err=True)
     return answer
 
 

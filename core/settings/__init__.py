@@ -151,6 +151,9 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     source_folders: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description="Folders that administrators may keep knowledge bases in step with, by commas."
     )
+    max_source_cache_bytes: int = Field(
+        default=2**30, ge=2**20, description="Most that one fetch of a Git source may bring, in bytes."
+    )
     max_request_bytes: int = Field(default=4 * 2**20, ge=1024, description="Largest JSON body in bytes.")
     max_run_request_bytes: int = Field(
         default=32 * 2**20,

@@ -6,9 +6,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from core.errors.requests import InvalidRequest
-from ingestion.connectors.base import ConnectorSettings, SourceConnector
+from ingestion.connectors.base import ConnectorCredentials, ConnectorSettings, SourceConnector
 from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
+from ingestion.connectors.git import GitConnector
 from ingestion.connectors.web import WebConnector
 
 CONNECTORS: Mapping[str, type[SourceConnector]] = {
@@ -17,6 +18,7 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
         WebConnector,
         FolderConnector,
         FeedConnector,
+        GitConnector,
     )
 }
 
@@ -34,6 +36,22 @@ def parse_settings(connector: type[SourceConnector], settings: Mapping[str, Any]
     try:
         return connector.SETTINGS.model_validate(settings)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        field = ".".join(["settings", *map(str, first["loc"])])
-        raise InvalidRequest(field, first["msg"]) from None
+        raise _invalid("settings", error) from None
+
+
+def parse_credentials(connector: type[SourceConnector], values: Mapping[str, Any]) -> ConnectorCredentials | None:
+    """A connector's credentials from JSON, None for none; InvalidRequest names the first wrong field, and no value."""
+    if not values:
+        return None
+    if connector.CREDENTIALS is None:
+        raise InvalidRequest("credentials", "This connector takes none", "该连接器不需要凭据")
+    try:
+        return connector.CREDENTIALS.model_validate(values)
+    except ValidationError as error:
+        raise _invalid("credentials", error) from None
+
+
+def _invalid(part: str, error: ValidationError) -> InvalidRequest:
+    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    field = ".".join([part, *map(str, first["loc"])])
+    return InvalidRequest(field, first["msg"])

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SecretStr
 
+from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 
 MOST_ITEMS = 20_000
@@ -17,6 +18,27 @@ class ConnectorSettings(BaseModel):
     """Base of a connector's settings: unknown fields are refused, and nothing is coerced."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @property
+    def credentials_target(self) -> str:
+        """The address (scheme, host and port) that credentials are sent to; empty where there are none."""
+        return ""
+
+
+class ConnectorCredentials(BaseModel):
+    """Base of a connector's credentials, all of them optional text; no representation or error shows a value."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What is set, in plain text, by name."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return {
+            name: value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+            for name, value in fields.items()
+            if value is not None
+        }
 
 
 @dataclass(frozen=True)
@@ -96,6 +118,9 @@ class ConnectorEnvironment:
         hidden_folder: never read, even inside an allowed one.
         max_bytes: of one item.
         find_known: an item as the last sync left it; None for a new one.
+        credentials: of the source, as its connector's ``CREDENTIALS`` say.
+        cache_folder: of this source alone, for what is worth keeping between syncs; it may be gone at any time.
+        max_cache_bytes: what may be put there at once.
     """
 
     guard: OutboundGuard
@@ -103,19 +128,23 @@ class ConnectorEnvironment:
     hidden_folder: Path
     max_bytes: int
     find_known: Callable[[str], Awaitable[KnownItem | None]]
+    credentials: ConnectorCredentials | None = field(default=None, repr=False)
+    cache_folder: Path | None = None
+    max_cache_bytes: int = 2**30
 
 
 class SourceConnector(Protocol):
     """Reads one source.
 
-    ``NAME`` identifies it in rows and requests, ``SETTINGS`` is the schema of its settings. A connector that is
-    ``ADMINISTRATORS_ONLY`` reads what belongs to the server. What is missing from a listing is gone only where the
-    connector ``LISTS_EVERYTHING``: a feed leaves out old entries that are as good as ever. ``is_cut`` says after a
-    listing that a limit of the settings ended it.
+    ``NAME`` identifies it in rows and requests, ``SETTINGS`` is the schema of its settings, ``CREDENTIALS`` that of the
+    secrets that it takes. A connector that is ``ADMINISTRATORS_ONLY`` reads what belongs to the server. What is missing
+    from a listing is gone only where the connector ``LISTS_EVERYTHING``: a feed leaves out old entries that are as good
+    as ever. ``is_cut`` says after a listing that a limit of the settings ended it.
     """
 
     NAME: ClassVar[str]
     SETTINGS: ClassVar[type[ConnectorSettings]]
+    CREDENTIALS: ClassVar[type[ConnectorCredentials] | None]
     ADMINISTRATORS_ONLY: ClassVar[bool]
     LISTS_EVERYTHING: ClassVar[bool]
     is_cut: bool
@@ -156,4 +185,15 @@ def too_many_items() -> SourceUnavailable:
             "Narrow it with include and exclude patterns, or divide it into several sources",
             "请用包含和排除模式缩小范围，或拆分为多个来源",
         )
+    )
+
+
+def not_allowed(error: UrlNotAllowed) -> ReadFailure:
+    """The failure of an address that the outbound guard refuses."""
+    return ReadFailure(
+        "not_allowed",
+        str(error.details.get("error", "")),
+        str(error.details.get("error_zh", "")),
+        "Ask your operator to list host:port of a private site in AGENTEX_ALLOWED_PRIVATE_TARGETS",
+        "若为内网站点，请联系管理员将 host:port 加入 AGENTEX_ALLOWED_PRIVATE_TARGETS",
     )

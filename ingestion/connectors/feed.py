@@ -13,6 +13,7 @@ from pydantic import Field
 from core.outbound.guard import read_url
 from core.threads import import_in_thread
 from ingestion.connectors.base import (
+    ConnectorCredentials,
     ConnectorEnvironment,
     ConnectorSettings,
     ItemUnreadable,
@@ -47,6 +48,7 @@ class FeedConnector:
 
     NAME: ClassVar[str] = "rss"
     SETTINGS: ClassVar[type[ConnectorSettings]] = FeedSettings
+    CREDENTIALS: ClassVar[type[ConnectorCredentials] | None] = None
     ADMINISTRATORS_ONLY: ClassVar[bool] = False
     LISTS_EVERYTHING: ClassVar[bool] = False
 

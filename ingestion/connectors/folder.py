@@ -13,6 +13,7 @@ from pydantic import Field
 from core.errors.requests import InvalidRequest
 from ingestion.connectors.base import (
     MOST_ITEMS,
+    ConnectorCredentials,
     ConnectorEnvironment,
     ConnectorSettings,
     ItemGone,
@@ -48,6 +49,7 @@ class FolderConnector:
 
     NAME: ClassVar[str] = "folder"
     SETTINGS: ClassVar[type[ConnectorSettings]] = FolderSettings
+    CREDENTIALS: ClassVar[type[ConnectorCredentials] | None] = None
     ADMINISTRATORS_ONLY: ClassVar[bool] = True
     LISTS_EVERYTHING: ClassVar[bool] = True
 

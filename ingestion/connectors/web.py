@@ -18,6 +18,7 @@ from pydantic import Field
 from core.errors.requests import InvalidRequest
 from core.outbound.guard import read_url
 from ingestion.connectors.base import (
+    ConnectorCredentials,
     ConnectorEnvironment,
     ConnectorSettings,
     ItemGone,
@@ -78,6 +79,7 @@ class WebConnector:
 
     NAME: ClassVar[str] = "web"
     SETTINGS: ClassVar[type[ConnectorSettings]] = WebSettings
+    CREDENTIALS: ClassVar[type[ConnectorCredentials] | None] = None
     ADMINISTRATORS_ONLY: ClassVar[bool] = False
     LISTS_EVERYTHING: ClassVar[bool] = True
 

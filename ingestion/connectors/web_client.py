@@ -16,7 +16,7 @@ import httpx
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpxTransport
-from ingestion.connectors.base import ItemUnreadable, ReadFailure, SourceUnavailable, too_large
+from ingestion.connectors.base import ItemUnreadable, ReadFailure, SourceUnavailable, not_allowed, too_large
 
 PRODUCT = "Agentex"
 _SECONDS = 30.0
@@ -154,7 +154,7 @@ class WebClient:
             try:
                 answer = await self._request(url, headers, limit)
             except UrlNotAllowed as error:
-                raise ItemUnreadable(_not_allowed(error)) from error
+                raise ItemUnreadable(not_allowed(error)) from error
             except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
                 raise ItemUnreadable(_no_answer(error)) from error
             if isinstance(answer, Page):
@@ -264,16 +264,6 @@ def _no_answer(error: Exception) -> ReadFailure:
         f"网站没有响应（{kind}）",
         "See that the address is right and reachable from the server",
         "请确认地址正确，且服务器可以访问",
-    )
-
-
-def _not_allowed(error: UrlNotAllowed) -> ReadFailure:
-    return ReadFailure(
-        "not_allowed",
-        str(error.details.get("error", "")),
-        str(error.details.get("error_zh", "")),
-        "Ask your operator to list host:port of a private site in AGENTEX_ALLOWED_PRIVATE_TARGETS",
-        "若为内网站点，请联系管理员将 host:port 加入 AGENTEX_ALLOWED_PRIVATE_TARGETS",
     )
 
 

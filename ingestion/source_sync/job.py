@@ -9,15 +9,26 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.runtime_config.outbound import OutboundPolicy
+from core.security.vault import SecretKeyMismatchError
 from ingestion.attempts.lease_heartbeat import renew_while
-from ingestion.connectors import connector_named, parse_settings
-from ingestion.connectors.base import ConnectorEnvironment, KnownItem, ReadFailure, SourceUnavailable
+from ingestion.connectors import connector_named, parse_credentials, parse_settings
+from ingestion.connectors.base import (
+    ConnectorCredentials,
+    ConnectorEnvironment,
+    ConnectorSettings,
+    KnownItem,
+    ReadFailure,
+    SourceConnector,
+    SourceUnavailable,
+)
 from ingestion.context import WorkerContext
+from ingestion.source_sync.caches import cache_folder
 from ingestion.source_sync.items import ItemLookup
 from ingestion.source_sync.preview import SyncPreview
 from ingestion.source_sync.sync import SourceSync, SyncLost, SyncTask, refusal
 from kb_service.failures import describe_outage
 from kb_service.knowledge_sources import syncs
+from kb_service.knowledge_sources.credentials import unseal
 from kb_service.models import KnowledgeBase, KnowledgeSource, KnowledgeSourceSync, SyncStatus
 from kb_service.work_queue.job_leases import JobLease
 
@@ -38,6 +49,13 @@ _INTERNAL = ReadFailure(
     "内部错误中断了同步",
     "Try again; if it fails again, report the time of the failure to your operator",
     "请重试；若仍失败，请将失败时间告知管理员",
+)
+_KEY_LOST = ReadFailure(
+    "key_lost",
+    "The stored credentials can't be decrypted: they were sealed with another secret key",
+    "无法解密已保存的凭据：它们是用另一个密钥加密的",
+    "Give the credentials of this source again, or ask your operator for the old secret key",
+    "请重新填写该来源的凭据，或请管理员恢复原来的密钥",
 )
 _ADMINISTRATORS_ONLY = ReadFailure(
     "administrators_only",
@@ -98,15 +116,28 @@ async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: JobLeas
         item, document = await lookup.find(key) or (None, None)
         return KnownItem(item.fingerprint, item.state) if item is not None and document is not None else None
 
+    source_settings = parse_settings(connector_type, source.settings)
     environment = ConnectorEnvironment(
         guard=OutboundPolicy(context.live).guards.everybody,
         folders=settings.source_folders,
         hidden_folder=settings.data_dir,
         max_bytes=settings.max_upload_bytes,
         find_known=find_known,
+        credentials=_credentials(context, source, connector_type, source_settings),
+        cache_folder=cache_folder(settings, source.id),
+        max_cache_bytes=settings.max_source_cache_bytes,
     )
-    connector = connector_type(parse_settings(connector_type, source.settings), environment)
-    return SyncTask(row, lease, source, lookup, owner, settings, connector)
+    return SyncTask(row, lease, source, lookup, owner, settings, connector_type(source_settings, environment))
+
+
+def _credentials(
+    context: WorkerContext, source: KnowledgeSource, connector: type[SourceConnector], settings: ConnectorSettings
+) -> ConnectorCredentials | None:
+    try:
+        values = unseal(context.source_vault, source.sealed_credentials, settings.credentials_target)
+    except SecretKeyMismatchError as error:
+        raise SourceUnavailable(_KEY_LOST) from error
+    return parse_credentials(connector, values)
 
 
 async def _record_failure(context: WorkerContext, lease: JobLease, error: Exception) -> None:

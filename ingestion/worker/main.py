@@ -26,6 +26,7 @@ from ingestion.context import WorkerContext
 from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.sandbox.client import ParserPool
 from ingestion.reindex import maintain_all
+from ingestion.source_sync.caches import delete_orphan_caches
 from ingestion.source_sync.job import queue_syncs
 from ingestion.transfer import requeue_transfers
 from ingestion.worker.document_runner import DocumentRunner
@@ -185,6 +186,7 @@ async def _reconcile_once(context: WorkerContext) -> None:
     await _run_safely(lambda: maintain_all(context))
     await _run_safely(lambda: requeue_transfers(context))
     await _run_safely(lambda: queue_syncs(context))
+    await _run_safely(lambda: delete_orphan_caches(context))
 
 
 def _redis_settings(settings: Settings) -> RedisSettings:

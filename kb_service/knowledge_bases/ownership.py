@@ -11,7 +11,15 @@ from core.auth.users import fold
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from kb_service.knowledge_bases import service as knowledge_bases
-from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, Evaluation, KnowledgeBase, Transfer
+from kb_service.models import (
+    NAME_KEY_LENGTH,
+    NAME_LENGTH,
+    Document,
+    Evaluation,
+    KnowledgeBase,
+    KnowledgeSource,
+    Transfer,
+)
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,7 @@ async def transfer_ownership(work: UnitOfWork, owner_id: str, heir_id: str, *, l
     """Give all knowledge bases of a user to another one.
 
     Running imports and copies continue for the heir. Names that the heir already uses get the label appended.
+    Credentials of sources are the leaving person's own and do not go along.
     """
     used_keys = {base.name_key for base in await _owned(work.session, heir_id)}
     bases = await _owned(work.session, owner_id)
@@ -53,6 +62,8 @@ async def transfer_ownership(work: UnitOfWork, owner_id: str, heir_id: str, *, l
         base.owner_id, base.updated_at = heir_id, utc_now()
         used_keys.add(base.name_key)
         work.session.add(base)
+    sources = update(KnowledgeSource).where(col(KnowledgeSource.knowledge_base_id).in_(ids))
+    await work.session.exec(sources.values(sealed_credentials=None))
     moving = update(Transfer).where(col(Transfer.owner_id) == owner_id).values(owner_id=heir_id)
     await work.session.exec(moving)
     await _sign_over_evaluations(work, owner_id)

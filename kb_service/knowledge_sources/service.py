@@ -1,7 +1,7 @@
 """Knowledge sources of a knowledge base, as its owner manages them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,6 +20,7 @@ from core.errors.requests import InvalidRequest
 from kb_service.documents.actions import ActionName, apply_action_to_many
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_sources import syncs
+from kb_service.knowledge_sources.credentials import SealedCredentials, require_same_target
 from kb_service.models import Document, KnowledgeSource, KnowledgeSourceItem
 
 MOST_SOURCES = 100
@@ -29,12 +30,21 @@ ITEM_SORT_FIELDS = ("updated_at", "name")
 
 @dataclass(frozen=True)
 class SourceDraft:
-    """What a source is made of; ``settings`` are checked by its connector."""
+    """What a source is made of; ``settings`` are checked by its connector.
+
+    Args:
+        credentials: sealed ones; None for none.
+        keeps_credentials: those that it has stay instead.
+        target: the address (scheme, host and port) that credentials are sent to.
+    """
 
     name: str
     connector: str
     settings: Mapping[str, Any]
     sync_every_minutes: int | None
+    credentials: SealedCredentials | None = field(default=None, repr=False)
+    keeps_credentials: bool = False
+    target: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,7 @@ async def create(work: UnitOfWork, principal: Principal, knowledge_base_id: str,
         name=draft.name,
         connector=draft.connector,
         settings=dict(draft.settings),
+        sealed_credentials=dict(draft.credentials) if draft.credentials else None,
         sync_every_minutes=draft.sync_every_minutes,
         due_at=next_due(now, draft.sync_every_minutes),
         created_at=now,
@@ -92,7 +103,7 @@ async def create(work: UnitOfWork, principal: Principal, knowledge_base_id: str,
 async def update(
     work: UnitOfWork, principal: Principal, knowledge_base_id: str, source_id: str, draft: SourceDraft
 ) -> KnowledgeSource:
-    """Replace a source's name, settings and schedule; its connector stays."""
+    """Replace a source's name, settings, schedule and, unless they are kept, credentials; its connector stays."""
     await knowledge_bases.get_for_update(work.session, principal, knowledge_base_id, Action.MANAGE)
     row = await get(work.session, principal, knowledge_base_id, source_id)
     if draft.connector != row.connector:
@@ -100,6 +111,10 @@ async def update(
         raise InvalidRequest("connector", en, zh)
     if draft.name != row.name:
         await _require_free_name(work.session, knowledge_base_id, draft.name)
+    if draft.keeps_credentials:
+        require_same_target(row.sealed_credentials, draft.target)
+    else:
+        row.sealed_credentials = dict(draft.credentials) if draft.credentials else None
     now = await database_now(work.session)
     row.name, row.settings = draft.name, dict(draft.settings)
     row.sync_every_minutes, row.updated_at = draft.sync_every_minutes, now

@@ -7,7 +7,9 @@ import pytest
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
 from tests.fixtures.http.client import Api, unique
+from tests.fixtures.knowledge.knowledge_sources import allowed_targets
 from tests.fixtures.product.server import Server
+from tests.fixtures.servers.git_server import git_server
 
 
 @pytest.fixture
@@ -61,6 +63,45 @@ def test_source_is_added_synchronized_and_deleted(agentex: Agentex, admin: Api, 
     assert "Those it has" in agentex("kb", "source", "sync", kb_id, "another").err
     assert agentex("kb", "source", "delete", kb_id, folder.name, "--yes").code == 0
     assert agentex("kb", "source", "list", kb_id, "--json").json["total"] == 0
+
+
+def test_git_repository_is_added_and_gets_another_token(
+    agentex: Agentex, admin: Api, embedded: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    kb_id = admin.create_kb()
+    file = tmp_path / "credentials.json"
+    with git_server(tmp_path) as git, allowed_targets(embedded, git.port):
+        (git.work / "otter.md").write_text("# otter\n")
+        git.commit()
+        git.user = ("git", "first-token")
+        file.write_text('{"password": "first-token"}')
+        said = agentex("kb", "source", "add", kb_id, git.url, "--name", "manuals", "--credentials-file", str(file))
+        assert said.code == 0, said.err
+        assert "1 new" in said.out
+
+        git.user = ("git", "second-token")
+        said = agentex("kb", "source", "sync", kb_id, "manuals")
+        assert said.code != 0
+        assert "token" in said.out + said.err
+        command = ("kb", "source", "credentials", kb_id, "manuals")
+        said = agentex(*command, "--credentials-file", "-", stdin='{"password": "second-token"}')
+        assert said.code == 0, said.err
+        assert "1 unchanged" in agentex("kb", "source", "sync", kb_id, "manuals").out
+        monkeypatch.setattr("cli.ui.prompts.need_terminal", lambda *_: None)
+        asked = agentex(*command, "--ask-credentials", stdin="git\nsecond-token\n")
+        assert asked.code == 0, asked.err
+        assert "1 unchanged" in agentex("kb", "source", "sync", kb_id, "manuals").out
+        listed = agentex("kb", "source", "list", kb_id, "--json")
+        assert listed.json["items"][0]["credentials_set"] == ["password", "username"]
+
+        assert "--ask-credentials" in agentex(*command).err
+        file.write_text("third-token")
+        wrong = agentex(*command, "--credentials-file", str(file))
+        assert wrong.code == 2
+        assert agentex(*command, "--clear").code == 0
+        assert agentex("kb", "source", "sync", kb_id, "manuals").code != 0
+    assert "token" not in asked.out + listed.out + wrong.out
+    assert "third-token" not in wrong.err
 
 
 def test_refusals_name_the_next_step(agentex: Agentex, admin: Api):

@@ -15,10 +15,11 @@ app = command_group(
         "share": share.share,
         "access": access.access,
         "source": command_group(
-            "Sources: web sites and folders that a knowledge base is kept in step with.",
+            "Sources: web sites, Git repositories and folders that a knowledge base is kept in step with.",
             {
                 "list": source.list_sources,
                 "add": source.add,
+                "credentials": source.credentials,
                 "sync": source.sync,
                 "failures": source.failures,
                 "delete": source.delete,

@@ -15,10 +15,11 @@ from cli.client.api import ApiClient
 from cli.client.schemas import AdviceRecord, JsonObject, KnowledgeBaseRecord, Record
 from cli.command import client_command
 from cli.commands.kb.manage import KnowledgeBaseArgument
+from cli.commands.kb.source_credentials import AskCredentialsOption, CredentialsFileOption, read_credentials
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import knowledge_sources as messages
 from cli.ui.output import Output
-from cli.ui.prompts import YesOption, confirm
+from cli.ui.prompts import YesOption, confirm, usage_error
 from core.errors.auth import KnowledgeSourceNotFound
 from core.errors.requests import InvalidRequest
 
@@ -47,6 +48,7 @@ class _SourceRecord(Record):
     name: str
     connector: str
     settings: JsonObject = Field(default_factory=JsonObject)
+    credentials_set: list[str] = Field(default_factory=list[str])
     sync_every_minutes: int | None = None
     documents: int = 0
     last_sync: _SyncRecord | None = None
@@ -80,32 +82,76 @@ async def add(
     knowledge_base: KnowledgeBaseArgument,
     place: Annotated[str, typer.Argument(help="An http(s) address, or the absolute path of a folder on the server.")],
     name: Annotated[str | None, typer.Option(help="To tell sources apart; by default the place.")] = None,
+    connector: Annotated[
+        str | None, typer.Option(help="web, git or folder; by default git for an address that ends with .git.")
+    ] = None,
     every: Annotated[int | None, typer.Option(help="Minutes between syncs; without it only on request.")] = None,
-    mode: Annotated[str | None, typer.Option(help="Of an address: page, sitemap or site.")] = None,
+    mode: Annotated[str | None, typer.Option(help="Of a web site: page, sitemap or site.")] = None,
+    branch: Annotated[str | None, typer.Option(help="Of a Git repository; by default its own default.")] = None,
     include: Annotated[list[str] | None, typer.Option(help="Pattern of what to read; may come many times.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Pattern of what to leave; may come many times.")] = None,
     settings: Annotated[str | None, typer.Option(help="Further settings of the connector, as JSON.")] = None,
+    credentials_file: CredentialsFileOption = None,
+    ask_credentials: AskCredentialsOption = False,
     no_wait: NoWaitOption = False,
 ) -> ExitCode:
-    """Keep a knowledge base in step with a web site or a folder on the server."""
+    """Keep a knowledge base in step with a web site, a Git repository or a folder on the server."""
     base = await client.find_knowledge_base(knowledge_base)
-    is_address = urlsplit(place).scheme in {"http", "https"}
+    is_address = "://" in place
+    connector = connector or _connector_of(place)
     wishes: JsonObject = {"url": place} if is_address else {"path": place}
-    options: dict[str, JsonValue] = {"mode": mode, "include": [*(include or ())], "exclude": [*(exclude or ())]}
+    options: dict[str, JsonValue] = {
+        "mode": mode,
+        "branch": branch,
+        "include": [*(include or ())],
+        "exclude": [*(exclude or ())],
+    }
     wishes |= {key: value for key, value in options.items() if value}
     wishes |= _parse_settings(settings)
     body: JsonObject = {
         "name": name or _default_name(place),
-        "connector": "web" if is_address else "folder",
+        "connector": connector,
         "settings": wishes,
         "sync_every_minutes": every,
     }
+    secrets = await read_credentials(output, client, connector, file=credentials_file, asks=ask_credentials)
+    if secrets is not None:
+        body["credentials"] = secrets
     row = client.read(_SourceRecord, await client.call("POST", _path(base), body=body))
     output.say(messages.ADDED, name=row.name, base=base.name)
     if row.last_sync is None or no_wait:
         output.emit(row.to_json())
         return ExitCode.OK
     return await _follow(output, client, base, row, row.last_sync)
+
+
+@client_command
+async def credentials(
+    output: Output,
+    client: ApiClient,
+    knowledge_base: KnowledgeBaseArgument,
+    source: SourceArgument,
+    credentials_file: CredentialsFileOption = None,
+    ask_credentials: AskCredentialsOption = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Forget them.")] = False,
+) -> ExitCode:
+    """Give a source other credentials, such as a new token, or forget them; they count from its next sync on."""
+    base = await client.find_knowledge_base(knowledge_base)
+    row = await _find(client, base, source)
+    if sum((credentials_file is not None, ask_credentials, clear)) != 1:
+        raise usage_error("credentials", messages.NAME_ONE_WAY)
+    secrets = await read_credentials(output, client, row.connector, file=credentials_file, asks=ask_credentials)
+    body: JsonObject = {
+        "name": row.name,
+        "connector": row.connector,
+        "settings": row.settings,
+        "sync_every_minutes": row.sync_every_minutes,
+        "credentials": secrets,
+    }
+    changed = client.read(_SourceRecord, await client.call("PUT", f"{_path(base)}/{row.id}", body=body))
+    output.emit(changed.to_json())
+    output.say(messages.CREDENTIALS_CLEARED if clear else messages.CREDENTIALS_STORED, name=row.name)
+    return ExitCode.OK
 
 
 @client_command
@@ -242,6 +288,12 @@ def _line(output: Output, row: _SourceRecord) -> tuple[str, ...]:
     last = row.last_sync
     state = "-" if last is None else f"{output.render(messages.STATUSES[last.status])}: {_counts(output, last.counts)}"
     return row.name, row.connector, place, every, str(row.documents), state
+
+
+def _connector_of(place: str) -> str:
+    if "://" not in place:
+        return "folder"
+    return "git" if urlsplit(place).path.rstrip("/").endswith(".git") else "web"
 
 
 def _default_name(place: str) -> str:

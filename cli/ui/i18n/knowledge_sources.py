@@ -48,6 +48,25 @@ DELETE_WITH_DOCUMENTS = Message(
 DELETED = Message("Deleted the source {name}.", "已删除来源 {name}。")
 UNKNOWN = Message("There is no source {source}. Those it has: {names}", "来源 {source} 不存在。现有来源：{names}")
 BAD_SETTINGS = Message("--settings takes a JSON object", "--settings 应为 JSON 对象")
+CREDENTIALS_STORED = Message(
+    "Stored the credentials of {name}; they count from its next sync on.", "已保存 {name} 的凭据，从下次同步起生效。"
+)
+CREDENTIALS_CLEARED = Message("Forgot the credentials of {name}.", "已删除 {name} 的凭据。")
+CREDENTIALS_UNREADABLE = Message(
+    "The credentials can't be read: give a file with a JSON object of their names and values",
+    "无法读取凭据：请提供一个 JSON 对象文件，包含各凭据的名称和值",
+)
+NAME_ONE_WAY = Message(
+    "Name one way to give credentials: --credentials-file, --ask-credentials or --clear",
+    "请选择一种提供凭据的方式：--credentials-file、--ask-credentials 或 --clear",
+)
+NO_CREDENTIALS = Message("This kind of source takes no credentials", "此类来源不需要凭据")
+ASK_CREDENTIAL = Message("{name}", "{name}")
+ASK_OPTIONAL_CREDENTIAL = Message("{name} (Enter for none)", "{name}（直接回车表示没有）")
+CREDENTIALS_NEED_TERMINAL = Message(
+    "There is no terminal to ask at: give the credentials with --credentials-file FILE, - for standard input",
+    "没有可用于提问的终端：请用 --credentials-file 文件 提供凭据，- 表示标准输入",
+)
 OUTCOMES: Mapping[str, Message] = {
     "created": Message("new", "新增"),
     "updated": Message("changed", "更新"),

@@ -9,14 +9,14 @@ from playwright.sync_api import expect
 
 from tests.e2e.console.conftest import PHONE, Look, OpenConsole
 from tests.fixtures.http.client import Api, unique
-from tests.fixtures.knowledge.knowledge_sources import Source, allowed_target
+from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
 from tests.fixtures.product.server import Server
 from tests.fixtures.servers.web_site import WebSite, web_site
 
 
 @pytest.fixture
 def site(embedded: Server) -> Iterator[WebSite]:
-    with web_site() as site, allowed_target(embedded, site.port):
+    with web_site() as site, allowed_targets(embedded, site.port):
         site.link("/docs/", "Home", "otter", "heron", "badger")
         for animal in ("otter", "heron", "badger"):
             site.link(f"/docs/{animal}", f"The {animal}")

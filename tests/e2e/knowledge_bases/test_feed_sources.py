@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.fixtures.http.client import Api
-from tests.fixtures.knowledge.knowledge_sources import Source, allowed_target
+from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
 from tests.fixtures.product.server import Server
 from tests.fixtures.servers.web_site import WebSite, web_site
 
@@ -27,7 +27,7 @@ def writer(embedded: Server) -> Api:
 @pytest.fixture
 def site(embedded: Server) -> Iterator[WebSite]:
     """A site with a feed and two pages, which the product may connect to."""
-    with web_site() as site, allowed_target(embedded, site.port):
+    with web_site() as site, allowed_targets(embedded, site.port):
         site.link("/otter.html", "The otter")
         site.link("/heron.html", "The heron")
         yield site
@@ -134,7 +134,7 @@ def test_entries_that_cannot_be_read_fail_alone(embedded: Server, writer: Api, s
 
         # What could not be read and is forgotten is no failure any more; another site is read along a redirect.
         site.pages[FEED] = rss(item("otter"), item("moved"))
-        with allowed_target(embedded, site.port, elsewhere.port):
+        with allowed_targets(embedded, site.port, elsewhere.port):
             assert source.sync()["counts"] == {"created": 1, "unchanged": 1}
         assert source.failures() == {}
         assert elsewhere.sent["/otter.html"] == 1

@@ -11,7 +11,7 @@ from core.errors.auth import KnowledgeSourceNotFound, OwnerOnly, PermissionDenie
 from core.errors.conflicts import Conflict, KnowledgeSourceNameTaken
 from core.errors.requests import InvalidRequest, UrlNotAllowed
 from tests.fixtures.http.client import Api, eventually, unique
-from tests.fixtures.knowledge.knowledge_sources import Source, allowed_target
+from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
 from tests.fixtures.product.server import Server, one_shape
 from tests.fixtures.servers.web_site import WebSite, web_site
 
@@ -37,7 +37,7 @@ def folder(server: Server) -> Path:
 @pytest.fixture
 def site(server: Server) -> Iterator[WebSite]:
     """A site of three pages and a text, which the product may connect to."""
-    with web_site() as site, allowed_target(server, site.port):
+    with web_site() as site, allowed_targets(server, site.port):
         site.link("/docs/", "Home", "otter.html", "/docs/heron", "notes.txt", "/outside.html", "https://example.org/")
         site.link("/docs/otter.html", "The otter", "heron#food", "mailto:someone@example.org")
         site.link("/docs/heron", "The heron", "otter.html")
@@ -217,7 +217,7 @@ def test_folders_are_for_administrators(server: Server, admin: Api, folder: Path
     body = {"name": "mine", "connector": "folder", "settings": {"path": str(folder)}}
     person.refused(PermissionDenied, "POST", f"/knowledge-bases/{kb_id}/sources", json=body)
     names = {row["name"]: row["administrators_only"] for row in admin.get("/knowledge-connectors")}
-    assert names == {"web": False, "folder": True, "rss": False}
+    assert names == {"web": False, "folder": True, "rss": False, "git": False}
 
 
 def test_sources_are_the_owners_alone(server: Server, admin: Api, folder: Path):
