@@ -21,6 +21,7 @@ from ingestion.connectors.base import (
     SourceItem,
     SourceUnavailable,
 )
+from ingestion.connectors.feed_cache import CachedFeed, load_feed, store_feed
 from ingestion.connectors.linked_pages import LinkedPages
 from ingestion.connectors.web_client import WebClient, join_address, nothing_to_read, origin_of
 from kb_service.document_names import document_name
@@ -84,14 +85,21 @@ class FeedConnector:
 
     async def _read_feed(self, most_bytes: int, too_large: ReadFailure) -> tuple[httpx.URL, bytes]:
         url = httpx.URL(self._settings.url).copy_with(fragment=None)
+        folder = self._environment.cache_folder
+        cached = await to_thread.run_sync(load_feed, folder, str(url)) if folder else None
         async with WebClient(self._environment.guard, origin_of(url), most_bytes) as client:
             try:
-                page = await client.get(url)
+                page = await client.get(url, cached.validators if cached else None)
             except ItemUnreadable as error:
                 is_too_large = error.failure.reason == "too_large"
                 raise SourceUnavailable(too_large if is_too_large else error.failure) from error
+        if cached is not None and page.body is None and not page.is_gone:
+            return httpx.URL(cached.url), cached.body
         if page.is_gone or page.body is None:
             raise SourceUnavailable(nothing_to_read(url))
+        if folder and page.validators:
+            answer = CachedFeed(str(page.url), page.validators, page.body)
+            await to_thread.run_sync(store_feed, folder, str(url), answer)
         return page.url, page.body
 
     def _item(self, entry: "FeedEntry", feed_url: httpx.URL) -> SourceItem:

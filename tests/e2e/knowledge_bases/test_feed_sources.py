@@ -69,7 +69,10 @@ def test_pages_of_a_feed_come_and_stay_when_it_forgets_them(writer: Api, site: W
     assert site.sent["/otter.html"] == sent
     assert source.contents()["The heron.html"] == site.pages["/heron.html"]
     assert set(source.contents()) == {"The otter.html", "The heron.html", *(f"The {name}.html" for name in names)}
+    sent = dict(site.sent)
     assert source.sync()["counts"] == {"unchanged": 4}
+    # A feed that has not changed is not even sent.
+    assert dict(site.sent) == sent
 
     # Not even a feed that has nothing any more deletes, nor does it ask whether it may.
     site.pages[FEED] = rss()
