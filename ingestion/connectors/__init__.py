@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from core.errors.requests import InvalidRequest
 from ingestion.connectors.base import ConnectorCredentials, ConnectorSettings, SourceConnector
+from ingestion.connectors.bucket import BucketConnector
 from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
 from ingestion.connectors.git import GitConnector
@@ -19,6 +20,7 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
         FolderConnector,
         FeedConnector,
         GitConnector,
+        BucketConnector,
     )
 }
 

@@ -156,7 +156,7 @@ class WebClient:
             except UrlNotAllowed as error:
                 raise ItemUnreadable(not_allowed(error)) from error
             except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-                raise ItemUnreadable(_no_answer(error)) from error
+                raise ItemUnreadable(no_answer(error)) from error
             if isinstance(answer, Page):
                 return answer
             url = answer
@@ -174,7 +174,7 @@ class WebClient:
             if status in _GONE:
                 return Page(url, is_gone=True)
             if status in _BUSY:
-                raise _Busy(status, _pause(response.headers.get("Retry-After")))
+                raise _Busy(status, retry_pause(response.headers.get("Retry-After")))
             if not response.is_success:
                 raise ItemUnreadable(_refused(status))
             body = bytearray()
@@ -225,7 +225,7 @@ def _validators(headers: httpx.Headers) -> dict[str, str]:
     return {name: value for name, value in headers_by_name.items() if value}
 
 
-def _pause(retry_after: str | None) -> float:
+def retry_pause(retry_after: str | None) -> float:
     """Seconds to wait (RFC 9110, section 10.2.3)."""
     if retry_after is None:
         return 2.0
@@ -256,7 +256,8 @@ def _busy(status: int) -> ReadFailure:
     )
 
 
-def _no_answer(error: Exception) -> ReadFailure:
+def no_answer(error: Exception) -> ReadFailure:
+    """The failure of an address where no server answers, or not with HTTP."""
     kind = type(error).__name__
     return ReadFailure(
         "no_answer",
