@@ -44,7 +44,7 @@ if ! works "$venv/bin/python"; then
     "$python" -m venv "$venv"
 fi
 
-wanted=$(cat pyproject.toml constraints.txt requirements-multilingual.txt | cksum)
+wanted=$(cat pyproject.toml constraints.txt requirements-multilingual.txt requirements-s3-server.txt | cksum)
 stamp="$venv/.installed-$kind"
 # What develops also runs.
 for file in "$stamp" "$venv/.installed-dev"; do
@@ -66,6 +66,9 @@ $pip install --quiet --upgrade 'pip>=25.1'
 $pip install --quiet -c constraints.txt -e . $group
 # Where these packages can't be had, the product works without them, as the next steps say.
 $pip install --quiet --no-deps --require-hashes -r requirements-multilingual.txt || true
+if [ "$kind" = dev ]; then
+    $pip install --quiet --no-deps --upgrade --target "$venv/s3-server" -r requirements-s3-server.txt
+fi
 say "Preparing the encoders / 正在准备编码模型"
 "$venv/bin/python" -m kb_service.embeddings.prepare
 "$venv/bin/python" -m kb_service.query_translation.prepare

@@ -7,6 +7,8 @@ from pydantic import ValidationError
 
 from core.errors.requests import InvalidRequest
 from ingestion.connectors.base import ConnectorCredentials, ConnectorSettings, SourceConnector
+from ingestion.connectors.bucket import BucketConnector
+from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
 from ingestion.connectors.git import GitConnector
 from ingestion.connectors.web import WebConnector
@@ -16,7 +18,9 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
     for connector in (
         WebConnector,
         FolderConnector,
+        FeedConnector,
         GitConnector,
+        BucketConnector,
     )
 }
 

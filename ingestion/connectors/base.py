@@ -137,14 +137,16 @@ class SourceConnector(Protocol):
     """Reads one source.
 
     ``NAME`` identifies it in rows and requests, ``SETTINGS`` is the schema of its settings, ``CREDENTIALS`` that of the
-    secrets that it takes. A connector that is ``ADMINISTRATORS_ONLY`` reads what belongs to the server. ``is_cut`` says
-    after a listing that a limit of the settings ended it.
+    secrets that it takes. A connector that is ``ADMINISTRATORS_ONLY`` reads what belongs to the server. What is missing
+    from a listing is gone only where the connector ``LISTS_EVERYTHING``: a feed leaves out old entries that are as good
+    as ever. ``is_cut`` says after a listing that a limit of the settings ended it.
     """
 
     NAME: ClassVar[str]
     SETTINGS: ClassVar[type[ConnectorSettings]]
     CREDENTIALS: ClassVar[type[ConnectorCredentials] | None]
     ADMINISTRATORS_ONLY: ClassVar[bool]
+    LISTS_EVERYTHING: ClassVar[bool]
     is_cut: bool
 
     def __init__(self, settings: Any, environment: ConnectorEnvironment) -> None: ...  # noqa: ANN401

@@ -51,6 +51,7 @@ class FolderConnector:
     SETTINGS: ClassVar[type[ConnectorSettings]] = FolderSettings
     CREDENTIALS: ClassVar[type[ConnectorCredentials] | None] = None
     ADMINISTRATORS_ONLY: ClassVar[bool] = True
+    LISTS_EVERYTHING: ClassVar[bool] = True
 
     def __init__(self, settings: FolderSettings, environment: ConnectorEnvironment) -> None:
         self._settings = settings

@@ -69,6 +69,7 @@ class GitConnector:
     SETTINGS: ClassVar[type[ConnectorSettings]] = GitSettings
     CREDENTIALS: ClassVar[type[ConnectorCredentials] | None] = GitCredentials
     ADMINISTRATORS_ONLY: ClassVar[bool] = False
+    LISTS_EVERYTHING: ClassVar[bool] = True
 
     def __init__(self, settings: GitSettings, environment: ConnectorEnvironment) -> None:
         self._settings = settings

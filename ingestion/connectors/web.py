@@ -28,13 +28,20 @@ from ingestion.connectors.base import (
     SourceUnavailable,
 )
 from ingestion.connectors.patterns import Patterns, is_included
-from ingestion.connectors.web_client import Page, WebClient, origin_of
+from ingestion.connectors.web_client import (
+    Page,
+    WebClient,
+    join_address,
+    normalize_address,
+    nothing_to_read,
+    origin_of,
+    robots_failure,
+)
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.file_type import has_parser
 from ingestion.parsers.web.html_tree import build_tree
 from kb_service.document_names import document_name
 
-_HTML = frozenset({"text/html", "application/xhtml+xml"})
 # What servers call other than the table of the system does.
 _ENDINGS = {
     "text/html": ".html",
@@ -74,6 +81,7 @@ class WebConnector:
     SETTINGS: ClassVar[type[ConnectorSettings]] = WebSettings
     CREDENTIALS: ClassVar[type[ConnectorCredentials] | None] = None
     ADMINISTRATORS_ONLY: ClassVar[bool] = False
+    LISTS_EVERYTHING: ClassVar[bool] = True
 
     def __init__(self, settings: WebSettings, environment: ConnectorEnvironment) -> None:
         self._settings = settings
@@ -88,12 +96,12 @@ class WebConnector:
             raise InvalidRequest("settings.exclude", "This excludes the address itself", "该模式排除了起始地址本身")
 
     async def items(self) -> AsyncGenerator[SourceItem]:
-        start = _normalized(httpx.URL(self._settings.url))
+        start = normalize_address(httpx.URL(self._settings.url))
         async with self._client(start) as client:
             await client.read_robots()
             self._delay = client.delay
             if not client.allows(start):
-                raise SourceUnavailable(_forbidden(start))
+                raise SourceUnavailable(robots_failure(start))
             if self._settings.mode == "sitemap":
                 addresses = await self._sitemap(client, start)
                 crawl = _Crawl(self, client, start, follows_links=False)
@@ -128,7 +136,9 @@ class WebConnector:
             if page.body is None:
                 raise SourceUnavailable(_no_sitemap(page.url))
             text = _sitemap_text(page.body)
-            locations = [url for text_ in _LOCATION.findall(text) if (url := _joined(page.url, html.unescape(text_)))]
+            locations = [
+                url for text_ in _LOCATION.findall(text) if (url := join_address(page.url, html.unescape(text_)))
+            ]
             if "<sitemapindex" in text[:2000]:
                 new = [url for url in locations if url not in queued and origin_of(url) == origin_of(start)]
                 waiting += new[: _MOST_SITEMAPS - len(queued)]
@@ -178,7 +188,7 @@ class _Crawl:
         for url in addresses:
             self._add(url, 0, is_linked=False)
         if not self._waiting:
-            raise SourceUnavailable(_nothing(self._start))
+            raise SourceUnavailable(nothing_to_read(self._start))
         is_first = True
         while self._waiting and len(self._listed) < self._source.settings.max_pages:
             url, depth = self._waiting.popleft()
@@ -215,7 +225,7 @@ class _Crawl:
             return SourceItem(str(url), _name(url, ""), state=state, failure=error.failure) if known_item else None
         if page.is_gone:
             if is_first:
-                raise SourceUnavailable(_nothing(url))
+                raise SourceUnavailable(nothing_to_read(url))
             return None
         if page.body is None and known_item is not None:
             self._follow(url, state.get("links", ()), depth)
@@ -224,7 +234,7 @@ class _Crawl:
 
     async def _read_item(self, page: Page, depth: int) -> SourceItem | None:
         body = page.body or b""
-        is_html = page.media_type in _HTML or (not page.media_type and b"<html" in body[:1000].lower())
+        is_html = page.is_html
         follows = is_html and self._follows_links
         links = await to_thread.run_sync(_links, page.url, body) if follows else []
         self._seen.add(str(page.url))
@@ -240,22 +250,8 @@ class _Crawl:
     def _follow(self, url: httpx.URL, links: Sequence[str], depth: int) -> None:
         if self._follows_links and depth < self._source.settings.max_depth:
             for link in links:
-                if target := _joined(url, link):
+                if target := join_address(url, link):
                     self._add(target, depth + 1, is_linked=True)
-
-
-def _normalized(url: httpx.URL) -> httpx.URL:
-    return url.copy_with(fragment=None, path=url.path or "/")
-
-
-def _joined(base: httpx.URL, link: str) -> httpx.URL | None:
-    """The address that a link leads to; None for what is no page."""
-    try:
-        url = _normalized(base.join(link.strip()))
-    except (httpx.InvalidURL, ValueError, UnicodeError):
-        return None
-    is_page = url.scheme in {"http", "https"} and url.host and not url.userinfo
-    return url if is_page and len(str(url)) <= 2048 else None
 
 
 def _links(url: httpx.URL, body: bytes) -> list[str]:
@@ -266,10 +262,10 @@ def _links(url: httpx.URL, body: bytes) -> list[str]:
         return []
     base = url
     if (node := tree.css_first("base[href]")) is not None:
-        base = _joined(url, node.attributes.get("href") or "") or url
+        base = join_address(url, node.attributes.get("href") or "") or url
     targets: dict[str, None] = {}
     for node in tree.css("a[href]"):
-        target = _joined(base, node.attributes.get("href") or "")
+        target = join_address(base, node.attributes.get("href") or "")
         if target is not None and origin_of(target) == origin_of(url):
             targets[str(target)] = None
             if len(targets) >= _MOST_LINKS:
@@ -303,26 +299,6 @@ def _sitemap_text(body: bytes) -> str:
         with suppress(zlib.error):
             body = zlib.decompressobj(wbits=31).decompress(body, _SITEMAP_BYTES)
     return body.decode(errors="replace")
-
-
-def _forbidden(url: httpx.URL) -> ReadFailure:
-    return ReadFailure(
-        "robots",
-        f"The site's robots.txt does not allow {url}",
-        f"网站的 robots.txt 不允许读取 {url}",
-        "Ask whoever runs the site to allow the user agent Agentex",
-        "请联系网站管理者允许 User-Agent「Agentex」",
-    )
-
-
-def _nothing(url: httpx.URL) -> ReadFailure:
-    return ReadFailure(
-        "nothing_found",
-        f"There is nothing to read at {url}",
-        f"{url} 没有可读取的内容",
-        "Check the address, and the patterns",
-        "请检查地址和匹配模式",
-    )
 
 
 def _no_sitemap(url: httpx.URL) -> ReadFailure:

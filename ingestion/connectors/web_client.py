@@ -28,6 +28,7 @@ _ROBOTS_BYTES = 500 * 1024
 _BUSY = frozenset({429, 502, 503, 504})
 _NOT_MODIFIED = 304
 _GONE = frozenset({404, 410})
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
 
 
@@ -47,6 +48,19 @@ class Page:
     is_gone: bool = False
     validators: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    @property
+    def is_html(self) -> bool:
+        """By its media type, or where the site names none by its first bytes."""
+        return self.media_type in _HTML or (not self.media_type and b"<html" in (self.body or b"")[:1000].lower())
+
+
+class ElsewhereError(ItemUnreadable):
+    """A redirect leads to another site, to ``url``."""
+
+    def __init__(self, url: httpx.URL) -> None:
+        super().__init__(_elsewhere(url))
+        self.url = url
+
 
 class WebClient:
     """Reads pages of one origin, one at a time.
@@ -55,12 +69,20 @@ class WebClient:
         origin: scheme, host and port that requests and redirects stay on.
         max_bytes: of one page.
         delay: seconds before each request; robots.txt may set it anew.
+        robots: the rules of the origin, if they are known.
     """
 
-    def __init__(self, guard: OutboundGuard, origin: str, max_bytes: int, delay: float = 0.0) -> None:
+    def __init__(
+        self,
+        guard: OutboundGuard,
+        origin: str,
+        max_bytes: int,
+        delay: float = 0.0,
+        robots: RobotFileParser | None = None,
+    ) -> None:
         self._origin = origin
         self._max_bytes = max_bytes
-        self._robots: RobotFileParser | None = None
+        self.robots = robots
         self.delay = delay
         self._http = httpx.AsyncClient(
             transport=GuardedHttpxTransport(guard),
@@ -89,17 +111,17 @@ class WebClient:
             page = None
         text = page.body.decode(errors="replace") if page is not None and page.body is not None else ""
         robots.parse(text.splitlines())
-        self._robots = robots
+        self.robots = robots
         self.delay = min(float(robots.crawl_delay(PRODUCT) or 0), _LONGEST_DELAY)
 
     def allows(self, url: httpx.URL) -> bool:
         """Whether robots.txt lets this product read an address."""
-        return self._robots is None or self._robots.can_fetch(PRODUCT, str(url))
+        return self.robots is None or self.robots.can_fetch(PRODUCT, str(url))
 
     @property
     def sitemaps(self) -> list[str]:
         """The sitemaps that robots.txt names."""
-        return (self._robots and self._robots.site_maps()) or []
+        return (self.robots and self.robots.site_maps()) or []
 
     async def get(
         self, url: httpx.URL, validators: Mapping[str, str] | None = None, *, max_bytes: int | None = None
@@ -128,17 +150,17 @@ class WebClient:
     async def _follow(self, url: httpx.URL, headers: Mapping[str, str], limit: int) -> Page:
         for _ in range(_MOST_REDIRECTS + 1):
             if origin_of(url) != self._origin:
-                raise ItemUnreadable(_elsewhere(url))
+                raise ElsewhereError(url)
             try:
                 answer = await self._request(url, headers, limit)
             except UrlNotAllowed as error:
                 raise ItemUnreadable(not_allowed(error)) from error
             except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-                raise ItemUnreadable(_no_answer(error)) from error
+                raise ItemUnreadable(no_answer(error)) from error
             if isinstance(answer, Page):
                 return answer
             url = answer
-        raise ItemUnreadable(_too_many_redirects())
+        raise ItemUnreadable(too_many_redirects())
 
     async def _request(self, url: httpx.URL, headers: Mapping[str, str], limit: int) -> Page | httpx.URL:
         """The page at an address, or where it redirects to."""
@@ -152,7 +174,7 @@ class WebClient:
             if status in _GONE:
                 return Page(url, is_gone=True)
             if status in _BUSY:
-                raise _Busy(status, _pause(response.headers.get("Retry-After")))
+                raise _Busy(status, retry_pause(response.headers.get("Retry-After")))
             if not response.is_success:
                 raise ItemUnreadable(_refused(status))
             body = bytearray()
@@ -178,6 +200,21 @@ def origin_of(url: httpx.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
+def normalize_address(url: httpx.URL) -> httpx.URL:
+    """An address without its fragment."""
+    return url.copy_with(fragment=None, path=url.path or "/")
+
+
+def join_address(base: httpx.URL, link: str) -> httpx.URL | None:
+    """The address that a link leads to; None for what is no page."""
+    try:
+        url = normalize_address(base.join(link.strip()))
+    except (httpx.InvalidURL, ValueError, UnicodeError):
+        return None
+    is_page = url.scheme in {"http", "https"} and url.host and not url.userinfo
+    return url if is_page and len(str(url)) <= 2048 else None
+
+
 def _conditions(validators: Mapping[str, str]) -> dict[str, str]:
     names = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
     return {header: validators[name] for name, header in names.items() if name in validators}
@@ -188,7 +225,7 @@ def _validators(headers: httpx.Headers) -> dict[str, str]:
     return {name: value for name, value in headers_by_name.items() if value}
 
 
-def _pause(retry_after: str | None) -> float:
+def retry_pause(retry_after: str | None) -> float:
     """Seconds to wait (RFC 9110, section 10.2.3)."""
     if retry_after is None:
         return 2.0
@@ -219,7 +256,8 @@ def _busy(status: int) -> ReadFailure:
     )
 
 
-def _no_answer(error: Exception) -> ReadFailure:
+def no_answer(error: Exception) -> ReadFailure:
+    """The failure of an address where no server answers, or not with HTTP."""
     kind = type(error).__name__
     return ReadFailure(
         "no_answer",
@@ -240,5 +278,28 @@ def _elsewhere(url: httpx.URL) -> ReadFailure:
     )
 
 
-def _too_many_redirects() -> ReadFailure:
+def too_many_redirects() -> ReadFailure:
+    """The failure of a page that is always somewhere else."""
     return ReadFailure("too_many_redirects", "It redirects too often", "重定向次数过多", "Exclude it", "请将其排除")
+
+
+def robots_failure(url: httpx.URL) -> ReadFailure:
+    """The failure of a page that the site lets nobody read by programs."""
+    return ReadFailure(
+        "robots",
+        f"The site's robots.txt does not allow {url}",
+        f"网站的 robots.txt 不允许读取 {url}",
+        "Ask whoever runs the site to allow the user agent Agentex",
+        "请联系网站管理者允许 User-Agent「Agentex」",
+    )
+
+
+def nothing_to_read(url: httpx.URL) -> ReadFailure:
+    """The failure of an address where there is no page."""
+    return ReadFailure(
+        "nothing_found",
+        f"There is nothing to read at {url}",
+        f"{url} 没有可读取的内容",
+        "Check the address, and the patterns",
+        "请检查地址和匹配模式",
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
-from sqlalchemy import ColumnElement, func, update
+from sqlalchemy import ColumnElement, delete, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -97,3 +97,12 @@ async def mark_seen(session: AsyncSession, source_id: str, sync_id: str, hashes:
         .values(seen_in=sync_id, failure=None)
     )
     await session.exec(statement, execution_options={"synchronize_session": False})
+
+
+async def forget_failures(session: AsyncSession, source_id: str, sync_id: str) -> None:
+    """Forget why items could not be read that a sync has not met, and those items that never became a document."""
+    is_unmet = (col(KnowledgeSourceItem.source_id) == source_id) & (col(KnowledgeSourceItem.seen_in) != sync_id)
+    options = {"synchronize_session": False}
+    unread = delete(KnowledgeSourceItem).where(is_unmet, col(KnowledgeSourceItem.document_id).is_(None))
+    await session.exec(unread, execution_options=options)
+    await session.exec(update(KnowledgeSourceItem).where(is_unmet).values(failure=None), execution_options=options)

@@ -39,7 +39,8 @@ class SyncPreview:
                     self._tally.add("unchanged" if is_same else "updated", item.name)
                 if len(hashes) % _BATCH == 0 and not await self.renew():
                     raise SyncLost
-        await self._count_gone(hashes)
+        if self._task.connector.LISTS_EVERYTHING:
+            await self._count_gone(hashes)
         async with unit_of_work(self._context.database) as work:
             values = self._tally.values | {"is_cut": self._task.connector.is_cut, "failure": None}
             await syncs.end(work, self._task.lease, SyncStatus.COMPLETED, **values)

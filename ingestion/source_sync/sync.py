@@ -78,8 +78,7 @@ class SourceSync:
 
     async def run(self) -> None:
         """Run to the end; the sync's row then says what became of it."""
-        async with self._context.database.reading() as session:
-            may_be_renamed = await items.count(session, self._task.source.id) > 0
+        may_be_renamed = await self._may_be_renamed()
         new: list[SourceItem] = []
         async with aclosing(self._task.connector.items()) as listing:
             async for item in listing:
@@ -89,6 +88,13 @@ class SourceSync:
         for item in new:
             await self._read(item, None)
         await self._end()
+
+    async def _may_be_renamed(self) -> bool:
+        """Whether something that the source does not list any more could go on under another key."""
+        if not self._task.connector.LISTS_EVERYTHING:
+            return False
+        async with self._context.database.reading() as session:
+            return await items.count(session, self._task.source.id) > 0
 
     async def renew(self) -> bool:
         """Renew the lease; False if it was lost."""
@@ -157,7 +163,7 @@ class SourceSync:
         task = self._task
         async with unit_of_work(self._context.database, self._context.queue.push) as work:
             moved = None
-            if stored is None:
+            if stored is None and task.connector.LISTS_EVERYTHING:
                 moved = await items.find_moved(work.session, task.source.id, task.row.id, content.file.sha256)
             if moved is not None:
                 await self._rename(work, item, content, *moved)
@@ -255,6 +261,10 @@ class SourceSync:
 
     async def _end(self) -> None:
         task = self._task
+        if not task.connector.LISTS_EVERYTHING:
+            await self._forget_failures()
+            await self._write_end(SyncStatus.COMPLETED)
+            return
         async with self._context.database.reading() as session:
             gone = await items.count(session, task.source.id, but_seen_in=task.row.id)
             total = await items.count(session, task.source.id)
@@ -268,6 +278,11 @@ class SourceSync:
         while await self._delete_batch():
             pass
         await self._write_end(SyncStatus.COMPLETED)
+
+    async def _forget_failures(self) -> None:
+        async with unit_of_work(self._context.database) as work:
+            await items.forget_failures(work.session, self._task.source.id, self._task.row.id)
+            await self._guard(work)
 
     async def _delete_batch(self) -> bool:
         """Delete some of what is gone; False if nothing was left."""

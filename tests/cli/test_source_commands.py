@@ -35,6 +35,16 @@ def folder(embedded: Server) -> Path:
     return path
 
 
+def test_bucket_is_named_by_an_address_of_its_own(agentex: Agentex, admin: Api):
+    kb_id = admin.create_kb()
+    said = agentex("kb", "source", "add", kb_id, "s3://animals/notes/", "--include", "*.md", "--no-wait")
+    assert said.code == 0, said.err
+    (row,) = agentex("kb", "source", "list", kb_id, "--json").json["items"]
+    assert (row["name"], row["connector"]) == ("animals/notes", "s3")
+    assert {"bucket": "animals", "prefix": "notes/", "include": ["*.md"]}.items() <= row["settings"].items()
+    assert "animals" in agentex("kb", "source", "list", kb_id).out
+
+
 def test_source_is_added_synchronized_and_deleted(agentex: Agentex, admin: Api, folder: Path):
     kb_id = admin.create_kb()
     said = agentex("kb", "source", "add", kb_id, str(folder), "--every", "5", "--exclude", "lynx*")

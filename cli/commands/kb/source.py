@@ -27,6 +27,7 @@ _POLL_SECONDS = 0.5
 _OPEN = {"pending", "running"}
 _ORDER = ("created", "updated", "renamed", "deleted", "failed", "skipped", "unchanged")
 _SHOWN_EXAMPLES = 20
+_BUCKET = "s3://"
 _OBJECT = TypeAdapter(JsonObject)
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Its name or its id.")]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the server has finished.")]
@@ -80,10 +81,12 @@ async def add(
     output: Output,
     client: ApiClient,
     knowledge_base: KnowledgeBaseArgument,
-    place: Annotated[str, typer.Argument(help="An http(s) address, or the absolute path of a folder on the server.")],
+    place: Annotated[
+        str, typer.Argument(help="An http(s) address, s3://BUCKET/PREFIX, or the path of a folder on the server.")
+    ],
     name: Annotated[str | None, typer.Option(help="To tell sources apart; by default the place.")] = None,
     connector: Annotated[
-        str | None, typer.Option(help="web, git or folder; by default git for an address that ends with .git.")
+        str | None, typer.Option(help="web, rss, git, s3 or folder; by default git for an address that ends with .git.")
     ] = None,
     every: Annotated[int | None, typer.Option(help="Minutes between syncs; without it only on request.")] = None,
     mode: Annotated[str | None, typer.Option(help="Of a web site: page, sitemap or site.")] = None,
@@ -95,11 +98,10 @@ async def add(
     ask_credentials: AskCredentialsOption = False,
     no_wait: NoWaitOption = False,
 ) -> ExitCode:
-    """Keep a knowledge base in step with a web site, a Git repository or a folder on the server."""
+    """Keep a knowledge base in step with a web site, feed, Git repository, bucket or a folder on the server."""
     base = await client.find_knowledge_base(knowledge_base)
-    is_address = "://" in place
     connector = connector or _connector_of(place)
-    wishes: JsonObject = {"url": place} if is_address else {"path": place}
+    wishes = _place_settings(place)
     options: dict[str, JsonValue] = {
         "mode": mode,
         "branch": branch,
@@ -283,16 +285,26 @@ def _counts(output: Output, counts: Mapping[str, int]) -> str:
 
 
 def _line(output: Output, row: _SourceRecord) -> tuple[str, ...]:
-    place = str(row.settings.get("url") or row.settings.get("path") or "")
+    names = ("url", "path", "bucket")
+    place = str(next((row.settings[name] for name in names if row.settings.get(name)), ""))
     every = output.render(messages.MINUTES, count=row.sync_every_minutes) if row.sync_every_minutes else "-"
     last = row.last_sync
     state = "-" if last is None else f"{output.render(messages.STATUSES[last.status])}: {_counts(output, last.counts)}"
     return row.name, row.connector, place, every, str(row.documents), state
 
 
+def _place_settings(place: str) -> JsonObject:
+    if place.startswith(_BUCKET):
+        bucket, _, prefix = place.removeprefix(_BUCKET).partition("/")
+        return {"bucket": bucket, "prefix": prefix}
+    return {"url": place} if "://" in place else {"path": place}
+
+
 def _connector_of(place: str) -> str:
     if "://" not in place:
         return "folder"
+    if place.startswith(_BUCKET):
+        return "s3"
     return "git" if urlsplit(place).path.rstrip("/").endswith(".git") else "web"
 
 
