@@ -1,6 +1,8 @@
 """Entries of RSS and Atom feeds, read from bytes within bounds of time and size."""
 
+import codecs
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,13 +12,20 @@ from xml.parsers import expat
 import feedparser
 
 from ingestion.connectors.base import ReadFailure, SourceUnavailable
+from ingestion.parsers.text.charset import codec_for_label
 
 MOST_BYTES = 5 * 2**20
 # What is no XML goes through feedparser's regular expressions, which take seconds for a megabyte.
 _MOST_BROKEN_BYTES = 512 * 1024
+# For each element it takes some 20 microseconds, for the attributes of one the square of their number.
+_MOST_ELEMENTS = 200_000
+_MOST_ATTRIBUTES = 200
 _LONGEST_KEY = 1000
 _ENTRIES = frozenset({"item", "entry"})
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
+_LABEL = re.compile(rb"""encoding\s*=\s*["']([A-Za-z0-9_:.-]{2,40})""")
+_LONGEST_DECLARATION = 1024
+_USUAL = ("utf-8", "ascii", "iso8859", "cp125", "cp874", "cp932", "cp949", "koi8", "gb", "big5", "shift_jis", "euc_")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00<", b"<\x00")
 
 
@@ -57,9 +66,9 @@ def read_feed(body: bytes, url: str, most: int) -> Feed:
         url: of the feed, which relative links are joined with.
 
     Raises:
-        SourceUnavailable: ``not_a_feed``, ``unsafe_feed`` for entities of its own, ``broken_feed``.
+        SourceUnavailable: ``not_a_feed``, ``unsafe_feed`` for entities of its own, ``too_complex``, ``broken_feed``.
     """
-    scan = _scan(body, most)
+    scan = _scan(_in_utf8(body), most)
     # From a stream: what is no stream would be opened as a file or fetched as an address.
     parsed = cast(
         "Mapping[str, Any]",
@@ -77,6 +86,27 @@ def read_feed(body: bytes, url: str, most: int) -> Feed:
     return Feed(tuple(map(_entry, rows[:most])), scan.is_cut or len(rows) > most)
 
 
+def _in_utf8(body: bytes) -> bytes:
+    """The feed in UTF-8 without its declaration: expat reads no encoding in which a character may have several bytes.
+
+    The label decides among the encodings of web pages only; Python has others, of which some take very long.
+    """
+    text = body.removeprefix(codecs.BOM_UTF8).lstrip()
+    if not text.startswith(b"<?xml"):
+        return body
+    declaration, end, _ = text[:_LONGEST_DECLARATION].partition(b"?>")
+    if not end:
+        raise SourceUnavailable(_NOT_A_FEED)
+    rest = text[len(declaration) + len(end) :]
+    label = _LABEL.search(declaration)
+    codec = codec_for_label(label[1].decode("ascii")) if label else "utf-8"
+    try:
+        is_usual = codecs.lookup(codec).name.startswith(_USUAL)
+    except LookupError:
+        is_usual = False
+    return rest.decode(codec if is_usual else "utf-8", errors="replace").encode(errors="replace")
+
+
 @dataclass(frozen=True)
 class _Scan:
     body: bytes
@@ -84,12 +114,15 @@ class _Scan:
 
 
 def _scan(body: bytes, most: int) -> _Scan:
-    """The feed up to its last wanted entry; refuses entities, and long feeds that are no XML."""
+    """The feed up to its last wanted entry; refuses entities, what takes too long, and long feeds that are no XML."""
     names: list[str] = []
-    entries, end, closing = 0, 0, ""
+    elements, entries, end, closing = 0, 0, 0, ""
 
-    def start(name: str, _attributes: object) -> None:
-        nonlocal entries, end, closing
+    def start(name: str, attributes: Mapping[str, str]) -> None:
+        nonlocal elements, entries, end, closing
+        elements += not end
+        if elements > _MOST_ELEMENTS or len(attributes) > _MOST_ATTRIBUTES:
+            raise SourceUnavailable(_TOO_COMPLEX)
         if name.rpartition(":")[2].lower() in _ENTRIES:
             entries += 1
             if entries == most + 1:
@@ -109,7 +142,7 @@ def _scan(body: bytes, most: int) -> _Scan:
         if b"<!ENTITY" in body:
             raise SourceUnavailable(_UNSAFE) from error
         if len(body) > _MOST_BROKEN_BYTES:
-            raise SourceUnavailable(_broken(error.lineno)) from error
+            raise SourceUnavailable(_broken(reader.ErrorLineNumber)) from error
         return _Scan(body, is_cut=False)
     if entries <= most or body.startswith(_WIDE):
         return _Scan(body, is_cut=False)
@@ -159,6 +192,13 @@ _UNSAFE = ReadFailure(
     "该订阅源自行声明了实体，系统不会展开",
     "Ask whoever runs the site for a feed without them",
     "请联系网站管理者提供不含实体声明的订阅源",
+)
+_TOO_COMPLEX = ReadFailure(
+    "too_complex",
+    "The feed has too many elements, or an element with too many attributes",
+    "订阅源的元素过多，或某个元素的属性过多",
+    "Read fewer of its entries with max_items",
+    "请用 max_items 减少读取的条目数",
 )
 
 

@@ -102,8 +102,10 @@ def test_objects_that_cannot_be_read_fail_alone(writer: Api, s3: S3Server):
 def test_signatures_are_checked_and_keys_revoked(writer: Api, s3: S3Server):
     keys = s3.make_key("somebody")
     s3.check_signatures(on=True)
+    part = make_source(writer, s3, keys, prefix="notes/说明 a+b%2")
     source = make_source(writer, s3, keys)
     assert source.wait()["counts"] == {"created": 3}
+    assert part.wait()["counts"] == {"created": 1}
 
     def reason(credentials: dict[str, str]) -> str:
         source.body["credentials"] = credentials

@@ -151,10 +151,17 @@ def test_feed_is_read_up_to_its_limit(writer: Api, site: WebSite):
     assert (sync["counts"], sync["is_cut"]) == ({"created": 3}, True)
     assert set(source.contents()) == {"The 0.html", "The 1.html", "The 2.html"}
 
-    # Feeds are often broken; what can be read of them is.
-    site.pages[FEED] = rss(item("bat", description="Bats &nbsp; eat")).replace("&amp;nbsp;", "&nbsp;")[:-20]
+    # Many feeds in Chinese are in encodings of their own.
+    chinese = rss(item("獭", description="水獭吃小龙虾")).replace("?>", ' encoding="gb2312"?>')
+    site.pages[FEED] = chinese.encode("gb18030")
     assert source.sync()["counts"] == {"created": 1}
-    site.pages[FEED] = site.pages[FEED] + "<b>" * 200_000
+    assert "水獭吃小龙虾" in source.contents()["The 獭.html"]
+
+    # Feeds are often broken; what can be read of them is.
+    broken = rss(item("bat", description="Bats &nbsp; eat")).replace("&amp;nbsp;", "&nbsp;")[:-20]
+    site.pages[FEED] = broken
+    assert source.sync()["counts"] == {"created": 1}
+    site.pages[FEED] = broken + "<b>" * 190_000
     assert source.sync()["failure"]["reason"] == "broken_feed"
 
 
@@ -163,9 +170,11 @@ def test_what_is_no_feed_is_named_and_deletes_nothing(writer: Api, site: WebSite
     source = make_source(writer, site)
     source.wait()
     laughs = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    attributes = " ".join(f'a{n}=""' for n in range(1000))
     hostile = {
         "unsafe_feed": f'<!DOCTYPE rss [<!ENTITY a0 "ha">{laughs}]>{rss(item("x")).replace("The x", "&a9;")}',
         "not_a_feed": '{"version": "https://jsonfeed.org/version/1.1", "items": []}',
+        "too_complex": rss(item("x")).replace("<item>", f"<item {attributes}>"),
         "too_large": rss(item("x", description="x" * 10_000_000)),
     }
     for reason, text in hostile.items():
