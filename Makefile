@@ -1,6 +1,6 @@
 # The commands of this project; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test check console bench soak clean setup setup-dev
+.PHONY: help run test check check-types check-rest console bench soak clean setup setup-dev
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -23,7 +23,13 @@ test: setup-dev ## Run all tests, with real Redis and PostgreSQL where they can 
 check: setup-dev ## Format, lint, types, import contracts, lengths, names, migrations, console
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	@$(MAKE) -j2 check-types check-rest
+
+# Two at once, because each takes minutes on one core.
+check-types:
 	$(BIN)/pyright
+
+check-rest:
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/lengths.py
 	$(BIN)/python scripts/names.py
