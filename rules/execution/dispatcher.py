@@ -61,7 +61,7 @@ class _MatchedRule:
 
 @dataclass
 class _Batch:
-    """What a round of decisions has candidates_by_id out."""
+    """The outcome of a round of decisions."""
 
     now: datetime
     firings: list[RuleFiring] = field(default_factory=list[RuleFiring])
