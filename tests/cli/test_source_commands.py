@@ -1,5 +1,6 @@
 """``agentex kb source`` against the running product."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
 from tests.fixtures.http.client import Api, unique
 from tests.fixtures.knowledge.knowledge_sources import allowed_targets
+from tests.fixtures.product.processes import free_port
 from tests.fixtures.product.server import Server
 from tests.fixtures.servers.git_server import git_server
 
@@ -35,14 +37,21 @@ def folder(embedded: Server) -> Path:
     return path
 
 
-def test_bucket_is_named_by_an_address_of_its_own(agentex: Agentex, admin: Api):
-    kb_id = admin.create_kb()
-    said = agentex("kb", "source", "add", kb_id, "s3://animals/notes/", "--include", "*.md", "--no-wait")
-    assert said.code == 0, said.err
+def test_bucket_is_named_by_an_address_of_its_own(agentex: Agentex, admin: Api, embedded: Server):
+    kb_id, port = admin.create_kb(), free_port()
+    settings = json.dumps({"endpoint": f"http://127.0.0.1:{port}"})
+    with allowed_targets(embedded, port):
+        said = agentex("kb", "source", "add", kb_id, "s3://animals/notes/", "--include", "*.md", "--settings", settings)
+    # Nobody listens there: the source is made, and its first sync fails.
+    assert said.code != 0
+    assert "does not answer" in said.out
+    assert "Synchronized" not in said.out
     (row,) = agentex("kb", "source", "list", kb_id, "--json").json["items"]
     assert (row["name"], row["connector"]) == ("animals/notes", "s3")
     assert {"bucket": "animals", "prefix": "notes/", "include": ["*.md"]}.items() <= row["settings"].items()
-    assert "animals" in agentex("kb", "source", "list", kb_id).out
+    listed = agentex("kb", "source", "list", kb_id).out
+    assert "animals" in listed
+    assert "nothing" not in listed
 
 
 def test_source_is_added_synchronized_and_deleted(agentex: Agentex, admin: Api, folder: Path):

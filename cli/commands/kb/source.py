@@ -262,7 +262,8 @@ async def _follow(
 def _show(output: Output, base: KnowledgeBaseRecord, row: _SourceRecord, record: _SyncRecord) -> None:
     if record.failure is not None:
         output.print(record.failure.explain(output.language), "red")
-    output.say(messages.PREVIEWED if record.is_preview else messages.RESULT, counts=_counts(output, record.counts))
+    if record.status != "failed" or record.counts:
+        output.say(messages.PREVIEWED if record.is_preview else messages.RESULT, counts=_counts(output, record.counts))
     outcomes = [outcome for outcome in _ORDER if record.examples.get(outcome)]
     if record.is_preview or record.status == "confirm" or "failed" in outcomes:
         for outcome in outcomes:
@@ -289,7 +290,9 @@ def _line(output: Output, row: _SourceRecord) -> tuple[str, ...]:
     place = str(next((row.settings[name] for name in names if row.settings.get(name)), ""))
     every = output.render(messages.MINUTES, count=row.sync_every_minutes) if row.sync_every_minutes else "-"
     last = row.last_sync
-    state = "-" if last is None else f"{output.render(messages.STATUSES[last.status])}: {_counts(output, last.counts)}"
+    state = "-" if last is None else output.render(messages.STATUSES[last.status])
+    if last is not None and (last.counts or last.status != "failed"):
+        state = f"{state}: {_counts(output, last.counts)}"
     return row.name, row.connector, place, every, str(row.documents), state
 
 
