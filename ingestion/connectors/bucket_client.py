@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Self
 from urllib.parse import quote, unquote_plus
 from xml.etree.ElementTree import Element
@@ -18,7 +17,7 @@ from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpxTransport
 from ingestion.connectors.base import ItemUnreadable, ReadFailure, not_allowed
 from ingestion.connectors.bucket_failures import NOT_S3, answer_failure
-from ingestion.connectors.web_client import no_answer, retry_pause
+from ingestion.connectors.web_client import USER_AGENT, no_answer, retry_pause
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.office.xml import child, name, read_xml
 
@@ -73,7 +72,7 @@ class BucketClient:
         self._http = httpx.AsyncClient(
             transport=GuardedHttpxTransport(guard),
             # Objects come as they are stored: the product of a decoder would have another size.
-            headers={"User-Agent": f"Agentex/{version('agentex')}", "Accept-Encoding": "identity"},
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
             timeout=_SECONDS,
             trust_env=False,
         )
@@ -104,19 +103,19 @@ class BucketClient:
     async def _answer(self, url: str) -> AsyncGenerator[httpx.Response]:
         """A successful answer; a server that is busy is asked again."""
         try:
-            async with await self._send(url) as response:
+            async with aclosing(await self._send(url)) as response:
                 yield response
         except UrlNotAllowed as error:
             raise BucketError(not_allowed(error)) from error
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise BucketError(no_answer(error)) from error
 
-    async def _send(self, url: str) -> "_Open":
+    async def _send(self, url: str) -> httpx.Response:
         for number in range(1, _TRIES + 1):
             response = await self._http.send(self._http.build_request("GET", url), auth=self._auth, stream=True)
             if response.is_success:
-                return _Open(response)
-            async with _Open(response):
+                return response
+            async with aclosing(response):
                 code = _error_code(await _read(response, _ERROR_BYTES))
             pause = retry_pause(response.headers.get("Retry-After"))
             if response.status_code not in _BUSY or number == _TRIES or pause > _LONGEST_PAUSE:
@@ -124,19 +123,6 @@ class BucketClient:
                 raise BucketError(answer_failure(response.status_code, code), is_missing=is_missing)
             await asyncio.sleep(pause)
         raise AssertionError("unreachable")
-
-
-class _Open:
-    """Closes a streamed answer."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self._response = response
-
-    async def __aenter__(self) -> httpx.Response:
-        return self._response
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._response.aclose()
 
 
 def _signature(region: str, credentials: Mapping[str, str]) -> httpx.Auth | None:

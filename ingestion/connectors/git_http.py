@@ -4,7 +4,6 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError, Future
-from importlib.metadata import version
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -15,7 +14,7 @@ from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpxTransport
 from ingestion.connectors.base import SourceUnavailable, not_allowed
 from ingestion.connectors.git_failures import FetchStopped, no_access, not_git, too_big, too_slow, unreachable
-from ingestion.connectors.web_client import PRODUCT, origin_of
+from ingestion.connectors.web_client import USER_AGENT, origin_of
 
 _SECONDS = 60.0
 _WHOLE_SECONDS = 3600.0
@@ -36,11 +35,10 @@ class GitHttp:
     def __init__(self, guard: OutboundGuard, url: str, credentials: Mapping[str, str]) -> None:
         self._origin = origin_of(httpx.URL(url))
         self._authorization = _basic(credentials) if credentials else None
-        # Servers of Git answer differently to unknown clients.
-        agent = f"git/{PRODUCT}-{version('agentex')}"
         self._client = httpx.AsyncClient(
             transport=GuardedHttpxTransport(guard),
-            headers={"User-Agent": agent, "Accept-Encoding": "identity"},
+            # Servers of Git answer differently to unknown clients.
+            headers={"User-Agent": f"git/{USER_AGENT}", "Accept-Encoding": "identity"},
             timeout=_SECONDS,
             trust_env=False,
         )

@@ -19,6 +19,7 @@ from core.outbound.transports import GuardedHttpxTransport
 from ingestion.connectors.base import ItemUnreadable, ReadFailure, SourceUnavailable, not_allowed, too_large
 
 PRODUCT = "Agentex"
+USER_AGENT = f"{PRODUCT}/{version('agentex')}"
 _SECONDS = 30.0
 _MOST_REDIRECTS = 5
 _TRIES = 3
@@ -86,7 +87,7 @@ class WebClient:
         self.delay = delay
         self._http = httpx.AsyncClient(
             transport=GuardedHttpxTransport(guard),
-            headers={"User-Agent": f"{PRODUCT}/{version('agentex')}", "Accept": "*/*"},
+            headers={"User-Agent": USER_AGENT, "Accept": "*/*"},
             timeout=_SECONDS,
             trust_env=False,
         )
