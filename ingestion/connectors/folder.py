@@ -43,6 +43,10 @@ class FolderSettings(ConnectorSettings):
     include: Patterns = ()
     exclude: Patterns = ()
 
+    @property
+    def place(self) -> str:
+        return self.path
+
 
 class FolderConnector:
     """Reads a folder that the operator allows, and those in it; links, hidden files and special files are left out."""

@@ -48,6 +48,7 @@ class _SourceRecord(Record):
     id: str
     name: str
     connector: str
+    place: str = ""
     settings: JsonObject = Field(default_factory=JsonObject)
     credentials_set: list[str] = Field(default_factory=list[str])
     sync_every_minutes: int | None = None
@@ -286,14 +287,12 @@ def _counts(output: Output, counts: Mapping[str, int]) -> str:
 
 
 def _line(output: Output, row: _SourceRecord) -> tuple[str, ...]:
-    names = ("url", "path", "bucket")
-    place = str(next((row.settings[name] for name in names if row.settings.get(name)), ""))
     every = output.render(messages.MINUTES, count=row.sync_every_minutes) if row.sync_every_minutes else "-"
     last = row.last_sync
     state = "-" if last is None else output.render(messages.STATUSES[last.status])
     if last is not None and (last.counts or last.status != "failed"):
         state = f"{state}: {_counts(output, last.counts)}"
-    return row.name, row.connector, place, every, str(row.documents), state
+    return row.name, row.connector, row.place, every, str(row.documents), state
 
 
 def _place_settings(place: str) -> JsonObject:
