@@ -92,6 +92,9 @@ async def add(
     every: Annotated[int | None, typer.Option(help="Minutes between syncs; without it only on request.")] = None,
     mode: Annotated[str | None, typer.Option(help="Of a web site: page, sitemap or site.")] = None,
     branch: Annotated[str | None, typer.Option(help="Of a Git repository; by default its own default.")] = None,
+    watch: Annotated[
+        bool | None, typer.Option("--watch", help="Of a folder: read changes within seconds.", show_default=False)
+    ] = None,
     include: Annotated[list[str] | None, typer.Option(help="Pattern of what to read; may come many times.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Pattern of what to leave; may come many times.")] = None,
     settings: Annotated[str | None, typer.Option(help="Further settings of the connector, as JSON.")] = None,
@@ -106,6 +109,7 @@ async def add(
     options: dict[str, JsonValue] = {
         "mode": mode,
         "branch": branch,
+        "watch": watch,
         "include": [*(include or ())],
         "exclude": [*(exclude or ())],
     }
