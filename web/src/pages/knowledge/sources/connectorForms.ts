@@ -1,6 +1,6 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "folder"] as const;
+export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "github_issues", "folder"] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -19,9 +19,19 @@ export type SettingName =
   | "region"
   | "prefix"
   | "addressing"
+  | "state"
+  | "labels"
+  | "pull_requests"
+  | "comments"
   | "include"
   | "exclude";
-export type CredentialName = "username" | "password" | "access_key_id" | "secret_access_key" | "session_token";
+export type CredentialName =
+  | "username"
+  | "password"
+  | "access_key_id"
+  | "secret_access_key"
+  | "session_token"
+  | "token";
 export type Value = string | boolean;
 export type Values = Readonly<Record<string, Value>>;
 
@@ -94,6 +104,16 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       ...PATTERNS,
     ],
     credentials: ["access_key_id", "secret_access_key", "session_token"],
+  },
+  github_issues: {
+    fields: [
+      { name: "url", kind: "url", required: true },
+      { name: "state", kind: "choice", choices: ["all", "open", "closed"], initial: "all" },
+      { name: "comments", kind: "switch", initial: true },
+      { name: "pull_requests", kind: "switch", initial: false },
+      { name: "labels", kind: "patterns" },
+    ],
+    credentials: ["token"],
   },
   folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
 };
