@@ -1,6 +1,6 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "github_issues", "folder"] as const;
+export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "github_issues", "confluence", "folder"] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -23,6 +23,9 @@ export type SettingName =
   | "labels"
   | "pull_requests"
   | "comments"
+  | "edition"
+  | "spaces"
+  | "cql"
   | "include"
   | "exclude";
 export type CredentialName =
@@ -31,7 +34,8 @@ export type CredentialName =
   | "access_key_id"
   | "secret_access_key"
   | "session_token"
-  | "token";
+  | "token"
+  | "email";
 export type Value = string | boolean;
 export type Values = Readonly<Record<string, Value>>;
 
@@ -115,8 +119,18 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
     ],
     credentials: ["token"],
   },
+  confluence: {
+    fields: [
+      { name: "url", kind: "url", required: true },
+      { name: "edition", kind: "choice", choices: ["auto", "cloud", "data_center"], initial: "auto" },
+      { name: "cql", kind: "text" },
+      { name: "spaces", kind: "patterns" },
+      { name: "labels", kind: "patterns" },
+    ],
+    credentials: ["email", "token"],
+  },
   folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
 };
 
 /** Those that are names: they may be seen while they are typed. */
-export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id"];
+export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id", "email"];
