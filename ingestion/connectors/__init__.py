@@ -12,6 +12,7 @@ from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
 from ingestion.connectors.git import GitConnector
 from ingestion.connectors.rest.confluence import ConfluenceConnector
+from ingestion.connectors.rest.feishu import FeishuConnector
 from ingestion.connectors.rest.github_issues import GitHubIssuesConnector
 from ingestion.connectors.web import WebConnector
 
@@ -25,6 +26,7 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
         BucketConnector,
         GitHubIssuesConnector,
         ConfluenceConnector,
+        FeishuConnector,
     )
 }
 

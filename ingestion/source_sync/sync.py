@@ -173,6 +173,9 @@ class SourceSync:
                 result = await self._upload(work, item, content, stored)
                 spare_keys = result.spare_keys
                 outcome = _OUTCOMES[result.outcome]
+                document = stored[1] if stored else None
+                if outcome == "unchanged" and document is not None and document.name != result.document.name:
+                    outcome = "renamed"
             self._tally.add(outcome, item.name)
             await self._guard(work)
         for key in spare_keys:

@@ -80,13 +80,14 @@ class JsonAnswer(Generic[_Body]):
 class PageTurner:
     """Sees that a listing comes to an end: no page twice, and not too many."""
 
-    def __init__(self, terms: ServiceTerms) -> None:
+    def __init__(self, terms: ServiceTerms, most_pages: int = _MOST_PAGES) -> None:
         self._terms = terms
+        self._most_pages = most_pages
         self._cursors: set[str] = set()
 
     def turn(self, cursor: str) -> None:
         """Note what leads to a page; ApiError ``endless_listing`` where it led there before."""
-        if cursor in self._cursors or len(self._cursors) >= _MOST_PAGES:
+        if cursor in self._cursors or len(self._cursors) >= self._most_pages:
             raise ApiError(endless_listing(self._terms), is_general=True)
         self._cursors.add(cursor)
 

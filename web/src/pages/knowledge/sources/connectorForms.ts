@@ -1,6 +1,6 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "github_issues", "confluence", "folder"] as const;
+export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "github_issues", "confluence", "feishu", "folder"] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -26,6 +26,9 @@ export type SettingName =
   | "edition"
   | "spaces"
   | "cql"
+  | "space_id"
+  | "node_token"
+  | "folder_token"
   | "include"
   | "exclude";
 export type CredentialName =
@@ -35,7 +38,9 @@ export type CredentialName =
   | "secret_access_key"
   | "session_token"
   | "token"
-  | "email";
+  | "email"
+  | "app_id"
+  | "app_secret";
 export type Value = string | boolean;
 export type Values = Readonly<Record<string, Value>>;
 
@@ -129,8 +134,17 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
     ],
     credentials: ["email", "token"],
   },
+  feishu: {
+    fields: [
+      { name: "url", kind: "url", required: true, initial: "https://open.feishu.cn" },
+      { name: "space_id", kind: "text" },
+      { name: "node_token", kind: "text" },
+      { name: "folder_token", kind: "text" },
+    ],
+    credentials: ["app_id", "app_secret"],
+  },
   folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
 };
 
 /** Those that are names: they may be seen while they are typed. */
-export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id", "email"];
+export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id", "email", "app_id"];
