@@ -14,6 +14,7 @@ from ingestion.connectors.git import GitConnector
 from ingestion.connectors.rest.confluence import ConfluenceConnector
 from ingestion.connectors.rest.feishu import FeishuConnector
 from ingestion.connectors.rest.github_issues import GitHubIssuesConnector
+from ingestion.connectors.rest.notion import NotionConnector
 from ingestion.connectors.web import WebConnector
 
 CONNECTORS: Mapping[str, type[SourceConnector]] = {
@@ -27,6 +28,7 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
         GitHubIssuesConnector,
         ConfluenceConnector,
         FeishuConnector,
+        NotionConnector,
     )
 }
 

@@ -30,8 +30,8 @@ _SHOWN_EXAMPLES = 20
 _BUCKET = "s3://"
 _OBJECT = TypeAdapter(JsonObject)
 _CONNECTOR_HELP = (
-    "web, rss, git, s3, folder, github_issues, confluence or feishu; by default git for an address that ends with .git, "
-    "web for another."
+    "web, rss, git, s3, folder, github_issues, confluence, feishu or notion; by default git for an address that ends with "
+    ".git, web for another."
 )
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Its name or its id.")]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the server has finished.")]

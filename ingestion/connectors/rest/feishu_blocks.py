@@ -48,22 +48,13 @@ class _BlockWriter:
         return "\n\n".join(filter(None, parts)) + "\n"
 
     def _children(self, block: JsonMapping, depth: int) -> str:
-        parts: list[str] = []
-        was_listed = False
+        parts: list[tuple[str, bool]] = []
         for child_id in as_texts(block.get("children")):
             child = self._blocks.get(child_id)
-            if child is None or child_id in self._written or depth > _DEEPEST:
-                continue
-            self._written.add(child_id)
-            text = self._block(child, depth)
-            if not text:
-                continue
-            is_listed = _kind(child) in _LISTED
-            if parts:
-                parts.append("\n" if is_listed and was_listed else "\n\n")
-            parts.append(text)
-            was_listed = is_listed
-        return "".join(parts)
+            if child is not None and child_id not in self._written and depth <= _DEEPEST:
+                self._written.add(child_id)
+                parts.append((self._block(child, depth), _kind(child) in _LISTED))
+        return markdown.joined(parts)
 
     def _block(self, block: JsonMapping, depth: int) -> str:
         kind = _kind(block)
@@ -72,8 +63,7 @@ class _BlockWriter:
         own, below = self._own_text(block), self._children(block, depth + 1)
         if kind in _LISTED:
             mark = _MARKS.get(kind, "") or ("- [x] " if _style(block).get("done") else "- [ ] ")
-            first = markdown.prefixed(own, mark, " " * 3)
-            return "\n".join(filter(None, [first, below and markdown.prefixed(below, " " * 3, " " * 3)]))
+            return markdown.list_item(mark, own, below)
         text = "\n\n".join(filter(None, [own, below]))
         return markdown.quoted(text) if text and kind in {_QUOTE, _CALLOUT, _QUOTE_CONTAINER} else text
 
@@ -114,10 +104,7 @@ def _element(element: JsonMapping, *, is_plain: bool) -> str:
         text, style = as_text(run.get("content")), as_mapping(run.get("text_element_style"))
         if is_plain:
             return text
-        if style.get("inline_code") and text.strip() and "`" not in text:
-            text = f"`{text}`"
-        elif style.get("bold") and text.strip():
-            text = f"**{text}**" if text == text.strip() else text
+        text = markdown.styled(text, is_code=style.get("inline_code") is True, is_bold=style.get("bold") is True)
         return markdown.link(text, unquote(as_text(as_mapping(style.get("link")).get("url"))))
     if mention := as_mapping(element.get("mention_doc")):
         return markdown.link(as_text(mention.get("title")), unquote(as_text(mention.get("url"))))

@@ -88,7 +88,7 @@ class PageTurner:
     def turn(self, cursor: str) -> None:
         """Note what leads to a page; ApiError ``endless_listing`` where it led there before."""
         if cursor in self._cursors or len(self._cursors) >= self._most_pages:
-            raise ApiError(endless_listing(self._terms), is_general=True)
+            raise ApiError(endless_listing(self._terms))
         self._cursors.add(cursor)
 
 

@@ -1,7 +1,7 @@
 """Markdown from the blocks of services."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _LIKE_A_MARK = re.compile(r"^(\s{0,3})(#{1,6}(?=\s)|>|`{3,}|~{3,})", re.MULTILINE)
 _FENCES = re.compile(r"`{3,}")
@@ -51,3 +51,31 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     cells = [[" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in rows]
     lines = [f"| {' | '.join([*row, *([''] * (width - len(row)))])} |" for row in cells]
     return "\n".join([lines[0], f"|{' --- |' * width}", *lines[1:]])
+
+
+def joined(parts: Iterable[tuple[str, bool]]) -> str:
+    """Parts one below the other, items of lists (the second value) without an empty line between them."""
+    lines: list[str] = []
+    was_item = False
+    for part, is_item in parts:
+        if part:
+            if lines:
+                lines.append("\n" if is_item and was_item else "\n\n")
+            lines.append(part)
+            was_item = is_item
+    return "".join(lines)
+
+
+def list_item(mark: str, text: str, below: str) -> str:
+    """An item of a list, and what is inside it."""
+    first = prefixed(text, mark, " " * 3)
+    return f"{first}\n{prefixed(below, ' ' * 3, ' ' * 3)}" if below else first
+
+
+def styled(text: str, *, is_code: bool, is_bold: bool) -> str:
+    """A run of text with its style, where Markdown can express it."""
+    if not text.strip() or text != text.strip():
+        return text
+    if is_code and "`" not in text:
+        return f"`{text}`"
+    return f"**{text}**" if is_bold else text

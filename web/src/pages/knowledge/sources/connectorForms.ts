@@ -1,6 +1,6 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "github_issues", "confluence", "feishu", "folder"] as const;
+export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "github_issues", "confluence", "feishu", "notion", "folder"] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -29,6 +29,8 @@ export type SettingName =
   | "space_id"
   | "node_token"
   | "folder_token"
+  | "databases"
+  | "pages"
   | "include"
   | "exclude";
 export type CredentialName =
@@ -142,6 +144,14 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       { name: "folder_token", kind: "text" },
     ],
     credentials: ["app_id", "app_secret"],
+  },
+  notion: {
+    fields: [
+      { name: "url", kind: "url", required: true, initial: "https://api.notion.com" },
+      { name: "databases", kind: "patterns" },
+      { name: "pages", kind: "patterns" },
+    ],
+    credentials: ["token"],
   },
   folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
 };
