@@ -182,17 +182,17 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
                     yield item
 
     async def _cloud_pages(self, client: JsonClient) -> AsyncGenerator[SourceItem]:
-        wanted = self._settings.spaces
+        keys = self._settings.spaces
         query: dict[str, str | int] = {"status": _CURRENT, "limit": _PAGE}
-        if not wanted:
+        if not keys:
             async for item in self._pages(client, "/api/v2/pages", query):
                 yield item
             return
-        answer = await client.get("/api/v2/spaces", _SpaceList, {"keys": ",".join(wanted), "limit": _PAGE})
+        answer = await client.get("/api/v2/spaces", _SpaceList, {"keys": ",".join(keys), "limit": _PAGE})
         ids = {space.key: space.id for space in answer.results}
-        if missing := [key for key in wanted if key not in ids]:
+        if missing := [key for key in keys if key not in ids]:
             raise SourceUnavailable(_no_space(missing[0]))
-        for key in wanted:
+        for key in keys:
             async for item in self._pages(client, f"/api/v2/spaces/{ids[key]}/pages", query, key):
                 yield item
 

@@ -132,7 +132,7 @@ class _Macro:
 
 
 @dataclass
-class _Link:
+class _PendingLink:
     """A link, the number of parts before it, and what is shown where it has no text."""
 
     start: int
@@ -146,7 +146,7 @@ class _StorageWriter:
     parts: list[str] = field(default_factory=list[str])
     _names: list[str] = field(default_factory=list[str])
     _macros: list[_Macro] = field(default_factory=list[_Macro])
-    _links: list[_Link] = field(default_factory=list[_Link])
+    _links: list[_PendingLink] = field(default_factory=list[_PendingLink])
     _silent: int = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -159,7 +159,7 @@ class _StorageWriter:
             case "plain-text-body":
                 self.parts.append("<pre>")
             case "link":
-                self._links.append(_Link(len(self.parts)))
+                self._links.append(_PendingLink(len(self.parts)))
             case _ if name in _TARGETS and self._links:
                 self._links[-1].target = attributes.get(_TARGETS[name], "")
             case _ if name in _SHOWN_ATTRIBUTES:
@@ -200,10 +200,10 @@ class _StorageWriter:
     def _start_tag(self, tag: str, attributes: dict[str, str]) -> None:
         if tag not in _TAGS:
             return
-        kept = {name: value for name, value in attributes.items() if name in _ATTRIBUTES}
+        values = {name: value for name, value in attributes.items() if name in _ATTRIBUTES}
         if tag == "a" and attributes.get("href", "").startswith(("http://", "https://")):
-            kept["href"] = attributes["href"]
-        self.parts.append("".join([f"<{tag}", *(f' {name}="{escape(value)}"' for name, value in kept.items()), ">"]))
+            values["href"] = attributes["href"]
+        self.parts.append("".join([f"<{tag}", *(f' {name}="{escape(value)}"' for name, value in values.items()), ">"]))
 
     def _start_parameter(self, name: str) -> None:
         macro = self._macros[-1] if self._macros else _Macro("")

@@ -99,7 +99,7 @@ class _TokenAnswer(BaseModel):
     expire: int
 
 
-class _Node(BaseModel):
+class _WikiNode(BaseModel):
     node_token: str
     obj_token: str
     obj_type: str
@@ -110,7 +110,7 @@ class _Node(BaseModel):
 
 
 class _NodePage(BaseModel):
-    items: tuple[_Node, ...] = ()
+    items: tuple[_WikiNode, ...] = ()
     has_more: bool = False
     page_token: str = ""
 
@@ -120,7 +120,7 @@ class _NodePageAnswer(BaseModel):
 
 
 class _NodeData(BaseModel):
-    node: _Node
+    node: _WikiNode
 
 
 class _NodeAnswer(BaseModel):
@@ -292,7 +292,7 @@ class FeishuConnector(RestConnector[FeishuSettings, FeishuClient]):
         return text.encode(errors="replace")
 
 
-def _node_item(node: _Node) -> SourceItem:
+def _node_item(node: _WikiNode) -> SourceItem:
     return _item(node.obj_token, node.title, node.obj_edit_time, "")
 
 

@@ -158,7 +158,7 @@ class GitHubIssuesConnector(RestConnector[GitHubSettings, GitHubClient]):
     async def _list(self, client: GitHubClient) -> AsyncGenerator[SourceItem]:
         settings, turner = self._settings, PageTurner(_TERMS)
         folder, place = self._environment.cache_folder, f"{settings.api_url}{self._path}"
-        cached = await to_thread.run_sync(load_pages, folder, place) if folder else {}
+        cached = await to_thread.run_sync(load_pages, folder, place) if folder else dict[str, ListedPage]()
         pages: dict[str, ListedPage] = {}
         # By their creation: an issue that changes meanwhile moves to no other page.
         query = {"state": settings.state, "sort": "created", "direction": "asc", "per_page": _PAGE}

@@ -14,7 +14,7 @@ from tests.fixtures.wikis.feishu_server import APP_ID, FOLDER, SPACE, FeishuServ
 from tests.fixtures.wikis.rest_server import Answer, serving
 
 LIST = f"/open-apis/wiki/v2/spaces/{SPACE}/nodes"
-OTTER = (
+OTTER: tuple[dict[str, Any], ...] = (
     {"block_type": 3, "heading1": text("Food")},
     {"block_type": 2, "text": text("# Crayfish", bold=True)},
     {"block_id": "list", "block_type": 12, "bullet": text("fish"), "children": ["inner"]},
