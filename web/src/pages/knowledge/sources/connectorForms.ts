@@ -1,6 +1,16 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "github_issues", "confluence", "feishu", "notion", "folder"] as const;
+export const CONNECTOR_NAMES = [
+  "web",
+  "git",
+  "rss",
+  "s3",
+  "github_issues",
+  "confluence",
+  "feishu",
+  "notion",
+  "folder",
+] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
