@@ -7,11 +7,12 @@ that of the cloud's v1, too (…/cloud/confluence/rest/v1/api-group-content: Sea
 
 from base64 import b64encode
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Annotated, ClassVar, Literal
 
 import httpx
 from anyio import to_thread
-from pydantic import BaseModel, Field
+from pydantic import AliasChoices, AliasPath, BaseModel, Field
 
 from ingestion.connectors.base import (
     ConnectorCredentials,
@@ -19,16 +20,19 @@ from ingestion.connectors.base import (
     ReadFailure,
     SourceItem,
     SourceUnavailable,
+    too_large,
 )
 from ingestion.connectors.rest.confluence_storage import storage_page
 from ingestion.connectors.rest.connector import RestConnector, RestSettings, Token, title_part
 from ingestion.connectors.rest.failures import Advice, ServiceTerms, unexpected_answer
 from ingestion.connectors.rest.json_client import ApiError, JsonClient, PageTurner
 from ingestion.parsers.errors import ParseFailure
+from ingestion.parsers.file_type import has_parser
 from kb_service.document_names import document_name
 
 _PAGE = 100
 _CURRENT = "current"
+_ENDING = ".html"
 _CURSORS = ("cursor", "start")
 _CLOUD_HOSTS = (".atlassian.net", ".jira-dev.com")
 _CLOUD_API = "api.atlassian.com"
@@ -58,13 +62,14 @@ class ConfluenceSettings(RestSettings):
     """Settings of a Confluence site, such as ``https://example.atlassian.net`` or ``https://wiki.example.org``.
 
     Without ``spaces`` (keys) all pages are read that the credentials see. Pages must have one of ``labels``, and
-    fulfil ``cql``, if those are given. ``edition`` is by itself the cloud for the hosts of Atlassian.
+    fulfil ``cql``, if those are given. With ``attachments`` the files on them are read, too. ``edition`` is by itself the cloud for the hosts of Atlassian.
     """
 
     edition: Literal["auto", "cloud", "data_center"] = "auto"
     spaces: Annotated[tuple[_Key, ...], Field(max_length=50, strict=False)] = ()
     labels: Annotated[tuple[_Label, ...], Field(max_length=50, strict=False)] = ()
     cql: Annotated[str, Field(max_length=1000)] = ""
+    attachments: bool = False
 
     @property
     def is_cloud(self) -> bool:
@@ -105,6 +110,8 @@ class ConfluenceCredentials(ConnectorCredentials):
 
 class _Version(BaseModel):
     number: int
+    # The cloud's name of it, then that of the older API.
+    written_at: str = Field(default="", max_length=100, validation_alias=AliasChoices("createdAt", "when"))
 
 
 class _Links(BaseModel):
@@ -141,6 +148,25 @@ class _FullPage(_PageEntry):
 
 class _PageList(BaseModel):
     results: tuple[_PageEntry, ...]
+    links: _Links = Field(default_factory=_Links, alias="_links")
+
+
+class _Attachment(BaseModel):
+    id: Annotated[str, Field(pattern=r"^(att)?[0-9]{1,30}$")]
+    title: str
+    status: str = _CURRENT
+    version: _Version
+    # The cloud's name of it, then that of the older API.
+    size: int = Field(default=0, validation_alias=AliasChoices("fileSize", AliasPath("extensions", "fileSize")))
+    path: str = Field(
+        default="",
+        pattern=r"^(/[^/\\]\S{0,4000})?$",
+        validation_alias=AliasChoices("downloadLink", AliasPath("_links", "download")),
+    )
+
+
+class _AttachmentList(BaseModel):
+    results: tuple[_Attachment, ...]
     links: _Links = Field(default_factory=_Links, alias="_links")
 
 
@@ -200,17 +226,66 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
         self, client: JsonClient, path: str, query: dict[str, str | int], space: str = ""
     ) -> AsyncGenerator[SourceItem]:
         """The pages of one list, whose next page is named by a parameter of its link."""
-        turner, cursor = PageTurner(_TERMS), dict[str, str]()
-        while True:
+        cursor: dict[str, str] | None = {}
+        turner = PageTurner(_TERMS)
+        while cursor is not None:
             turner.turn(str(httpx.QueryParams(cursor)))
             answer = await client.get(path, _PageList, query | cursor)
             for entry in answer.results:
                 if entry.status == _CURRENT:
-                    yield self._item(entry, answer.links.base, space)
-            if not answer.links.next:
-                return
-            params = httpx.URL(answer.links.next).params
-            cursor = {name: params[name] for name in _CURSORS if name in params}
+                    item = self._item(entry, answer.links.base, space)
+                    yield item
+                    if self._settings.attachments:
+                        async for attachment in self._attachments(client, item):
+                            yield attachment
+            cursor = _cursor(answer.links)
+
+    async def _attachments(self, client: JsonClient, page: SourceItem) -> AsyncGenerator[SourceItem]:
+        """The files on a page that a parser can read."""
+        if self._settings.is_cloud:
+            path, query = f"/api/v2/pages/{page.key}/attachments", {"status": _CURRENT, "limit": _PAGE}
+        else:
+            path, query = f"/rest/api/content/{page.key}/child/attachment", {"expand": "version", "limit": _PAGE}
+        cursor: dict[str, str] | None = {}
+        turner = PageTurner(_TERMS)
+        while cursor is not None:
+            turner.turn(str(httpx.QueryParams(cursor)))
+            try:
+                answer = await client.get(path, _AttachmentList, query | cursor)
+            except ApiError as error:
+                if error.is_missing:
+                    # The page has gone since it was listed, and its files with it.
+                    return
+                raise
+            for entry in answer.results:
+                if entry.status == _CURRENT and entry.path and has_parser(entry.title):
+                    yield self._file(entry, page)
+            cursor = _cursor(answer.links)
+
+    def _file(self, entry: _Attachment, page: SourceItem) -> SourceItem:
+        limit, attributes = self._environment.max_bytes, {**page.attributes, "attachment": entry.title[:500]}
+        name = document_name([page.name.removesuffix(_ENDING), entry.title.replace("/", "-")])
+        return SourceItem(
+            f"att{entry.id.removeprefix('att')}",
+            name,
+            _fingerprint(entry.version),
+            {"path": entry.path},
+            failure=too_large(limit) if entry.size > limit else None,
+            attributes=attributes,
+        )
+
+    async def read(self, item: SourceItem) -> AsyncGenerator[bytes]:
+        if path := item.state.get("path"):
+            async with (
+                self._reading() as client,
+                aclosing(client.download(path, self._environment.max_bytes)) as blocks,
+            ):
+                async for block in blocks:
+                    yield block
+            return
+        async with aclosing(super().read(item)) as blocks:
+            async for block in blocks:
+                yield block
 
     def _item(self, entry: _PageEntry, base: str, space: str) -> SourceItem:
         key = space or entry.space.get("key")
@@ -219,8 +294,8 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
         url = f"{base or self._settings.api_url}{webui}" if webui.startswith("/") else ""
         return SourceItem(
             entry.id,
-            document_name([*parts, f"{title_part(entry.title, 'untitled')}.html"]),
-            str(entry.version.number),
+            document_name([*parts, f"{title_part(entry.title, 'untitled')}{_ENDING}"]),
+            _fingerprint(entry.version),
             attributes={"url": url[:1000], "space": "".join(parts)},
         )
 
@@ -236,6 +311,18 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
         except ParseFailure:
             raise ApiError(unexpected_answer(_TERMS)) from None
         return text.encode(errors="replace")
+
+
+def _fingerprint(version: _Version) -> str:
+    return f"{version.number}:{version.written_at}"
+
+
+def _cursor(links: _Links) -> dict[str, str] | None:
+    """What leads to the next page of a list; None on the last."""
+    if not links.next:
+        return None
+    params = httpx.URL(links.next).params
+    return {name: params[name] for name in _CURSORS if name in params}
 
 
 def _no_space(key: str) -> ReadFailure:

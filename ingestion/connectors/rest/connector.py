@@ -97,9 +97,18 @@ class RestConnector(ABC, Generic[_SettingsT, _ClientT]):
                 self._listing = None
 
     async def read(self, item: SourceItem) -> AsyncGenerator[bytes]:
+        async with self._reading() as client:
+            content = await self._content(client, item)
+        if len(content) > self._environment.max_bytes:
+            raise ItemUnreadable(too_large(self._environment.max_bytes))
+        yield content
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncGenerator[_ClientT]:
+        """A client to read an item with; its errors become those of ``read``."""
         try:
             async with self._client() as client:
-                content = await self._content(client, item)
+                yield client
         except ApiError as error:
             if error.is_missing:
                 raise ItemGone from error
@@ -107,9 +116,6 @@ class RestConnector(ABC, Generic[_SettingsT, _ClientT]):
                 # What was read so far stays; the next sync goes on with what is left.
                 raise SourceUnavailable(error.failure) from error
             raise
-        if len(content) > self._environment.max_bytes:
-            raise ItemUnreadable(too_large(self._environment.max_bytes))
-        yield content
 
     @asynccontextmanager
     async def _client(self) -> AsyncGenerator[_ClientT]:

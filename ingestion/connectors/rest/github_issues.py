@@ -24,6 +24,8 @@ from kb_service.document_names import document_name
 _PAGE = "100"
 _PATH = re.compile(r"/([A-Za-z0-9._-]{1,100})/([A-Za-z0-9._-]{1,100}?)(?:\.git)?/?")
 _LIMITED = frozenset({403, 429})
+_LIMIT_WORDS = b"rate limit"
+_UNNAMED_PAUSE = 60.0
 _LONGEST_VALUE = 500
 _TERMS = ServiceTerms(
     "GitHub",
@@ -117,14 +119,17 @@ class GitHubClient(JsonClient):
     def refusal(self, response: httpx.Response, content: bytes) -> Refusal | None:
         headers = response.headers
         is_spent = headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in headers
-        if response.status_code in _LIMITED and is_spent:
+        if response.status_code in _LIMITED and (is_spent or _LIMIT_WORDS in content.lower()):
             return Refusal.LIMIT
         return super().refusal(response, content)
 
     def pause(self, response: httpx.Response) -> float:
         reset = response.headers.get("X-RateLimit-Reset", "")
-        if "Retry-After" in response.headers or not (reset.isascii() and reset.isdecimal()):
+        if "Retry-After" in response.headers:
             return super().pause(response)
+        if response.headers.get("X-RateLimit-Remaining") != "0" or not (reset.isascii() and reset.isdecimal()):
+            # What the documentation says of limits that name no time.
+            return _UNNAMED_PAUSE if response.status_code in _LIMITED else super().pause(response)
         return max(0.0, float(reset[:12]) - time.time()) + 1.0
 
 

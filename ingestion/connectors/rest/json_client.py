@@ -1,7 +1,9 @@
 """A client of JSON over HTTP: guarded, bounded, patient with rate limits, and true to one origin."""
 
 import asyncio
-from collections.abc import Mapping
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
@@ -12,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpxTransport
-from ingestion.connectors.base import ItemUnreadable, ReadFailure, not_allowed
+from ingestion.connectors.base import ItemUnreadable, ReadFailure, not_allowed, too_large
 from ingestion.connectors.rest.failures import (
     Refusal,
     ServiceTerms,
@@ -29,6 +31,7 @@ ANSWER_BYTES = 16 * 2**20
 """The longest answer that is read."""
 _SECONDS = 30.0
 _ANSWER_SECONDS = 120.0
+_DOWNLOAD_SECONDS = 600.0
 _TRIES = 4
 _LONGEST_PAUSE = 60.0
 _MOST_REDIRECTS = 3
@@ -142,6 +145,45 @@ class JsonClient:
         """The answer's body to one that is sent as JSON; raises ``ApiError``."""
         _, content = await self._send(self.http.build_request("POST", self._url + path, json=body))
         return await self._parse(content, kind)
+
+    async def download(self, path: str, limit: int) -> AsyncGenerator[bytes]:
+        """A file as it is stored, at most ``limit`` bytes long; raises ``ApiError`` and ``ItemUnreadable``.
+
+        Services keep files elsewhere: a redirect to another origin is followed, without the credentials.
+        """
+        ends_at, size = time.monotonic() + _DOWNLOAD_SECONDS, 0
+        try:
+            async with aclosing(await self._open_file(httpx.URL(self._url + path))) as response:
+                async for block in response.aiter_bytes():
+                    size += len(block)
+                    if size > limit:
+                        raise ItemUnreadable(too_large(limit))
+                    if time.monotonic() > ends_at:
+                        raise ApiError(too_slow(self.terms, _DOWNLOAD_SECONDS))
+                    yield block
+        except UrlNotAllowed as error:
+            raise ApiError(not_allowed(error)) from error
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise ApiError(no_answer(error)) from error
+
+    async def _open_file(self, url: httpx.URL) -> httpx.Response:
+        is_own = True
+        for _ in range(_MOST_REDIRECTS):
+            is_own = is_own and origin_of(url) == self._origin
+            request = self.http.build_request("GET", url, headers={"Accept": "*/*", "Accept-Encoding": "identity"})
+            if not is_own:
+                request.headers.pop("Authorization", None)
+            response = await self.http.send(request, stream=True)
+            refusal = self.refusal(response, b"")
+            if refusal is None:
+                return response
+            await response.aclose()
+            if not response.has_redirect_location:
+                failure = refusal_failure(self.terms, refusal, response.status_code, self.pause(response))
+                is_general = is_own and refusal in _GENERAL
+                raise ApiError(failure, is_missing=refusal is Refusal.MISSING, is_general=is_general)
+            url = url.join(response.headers["Location"])
+        raise ApiError(too_many_redirects())
 
     def refusal(self, response: httpx.Response, content: bytes) -> Refusal | None:
         """Whether an answer is a refusal; None for what is none."""

@@ -37,7 +37,7 @@ def writer(embedded: Server) -> Api:
 def confluence(embedded: Server, request: pytest.FixtureRequest) -> Iterator[ConfluenceServer]:
     """A site with four pages in one space and one in another, which the product may connect to."""
     service = ConfluenceServer(is_cloud=request.param == "cloud")
-    with serving(service), allowed_targets(embedded, service.port):
+    with serving(service), serving(service.media), allowed_targets(embedded, service.port, service.media.port):
         service.add("The otter / a fisher", OTTER, labels=("water",))
         service.add("The heron", "<p>Herons eat frogs.</p>", labels=("water", "bird"))
         service.add("The owl", "<p>Owls eat mice.</p>", labels=("bird",))
@@ -141,6 +141,29 @@ def test_a_site_that_is_away_or_refuses_deletes_nothing(writer: Api, confluence:
     confluence.token = "ATATT-revoked"
     assert reason() == "wrong_credentials"
     assert len(source.contents()) == 4
+
+
+def test_files_on_pages_become_documents(writer: Api, confluence: ConfluenceServer):
+    confluence.attach("500", "weights.csv", b"animal,weight\notter,9\n")
+    confluence.attach("500", "logo.exe", b"MZ")
+    confluence.attach("501", "food.txt", b"frogs")
+    confluence.attach("503", "huge.txt", b"x" * (3 * 2**20))
+    source = make_source(writer, confluence, attachments=True)
+    assert source.wait()["counts"] == {"created": 6, "failed": 1}
+    assert source.failures() == {"att5038": "too_large"}
+    name = "ZOO › The otter - a fisher › weights.csv"
+    assert source.contents()[name] == "animal,weight\notter,9\n"
+    assert source.documents()[name]["metadata"]["attachment"] == "weights.csv"
+    read = confluence.asked("/download/")
+    assert source.sync()["counts"] == {"unchanged": 6, "failed": 1}
+    assert confluence.asked("/download/") == read
+
+    confluence.attach("500", "weights.csv", b"animal,weight\notter,8\n")
+    confluence.move("501", "trashed")
+    assert source.sync()["counts"] == {"unchanged": 3, "updated": 1, "deleted": 2, "failed": 1}
+    assert source.contents()[name].endswith("otter,8\n")
+    source.update(attachments=False)
+    assert source.sync()["counts"] == {"unchanged": 3, "deleted": 1}
 
 
 def test_pages_that_cannot_be_read_fail_alone(writer: Api, confluence: ConfluenceServer):

@@ -36,6 +36,7 @@ export type SettingName =
   | "edition"
   | "spaces"
   | "cql"
+  | "attachments"
   | "space_id"
   | "node_token"
   | "folder_token"
@@ -141,6 +142,7 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       { name: "url", kind: "url", required: true },
       { name: "edition", kind: "choice", choices: ["auto", "cloud", "data_center"], initial: "auto" },
       { name: "cql", kind: "text" },
+      { name: "attachments", kind: "switch", initial: false },
       { name: "spaces", kind: "patterns" },
       { name: "labels", kind: "patterns" },
     ],
