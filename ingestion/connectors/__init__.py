@@ -11,6 +11,10 @@ from ingestion.connectors.bucket import BucketConnector
 from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
 from ingestion.connectors.git import GitConnector
+from ingestion.connectors.rest.confluence import ConfluenceConnector
+from ingestion.connectors.rest.feishu import FeishuConnector
+from ingestion.connectors.rest.github_issues import GitHubIssuesConnector
+from ingestion.connectors.rest.notion import NotionConnector
 from ingestion.connectors.web import WebConnector
 
 CONNECTORS: Mapping[str, type[SourceConnector]] = {
@@ -21,6 +25,10 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
         FeedConnector,
         GitConnector,
         BucketConnector,
+        GitHubIssuesConnector,
+        ConfluenceConnector,
+        FeishuConnector,
+        NotionConnector,
     )
 }
 

@@ -102,7 +102,7 @@ class SourceItem:
         state: what the connector wants to know at the next sync, as JSON.
         content: the bytes, where the listing had to read them.
         failure: the item is there, and could not be read.
-        attributes: metadata of its document when that is made.
+        attributes: metadata of its document; an empty one is taken away.
     """
 
     key: str

@@ -77,6 +77,12 @@ async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
 def metadata_of(attributes: Mapping[str, str]) -> Attributes:
     """The metadata of an item's document; without what metadata can't hold, such as a very long address."""
     try:
-        return validate_attributes(dict(attributes))
+        return validate_attributes({name: value for name, value in attributes.items() if value})
     except InvalidRequest:
         return {}
+
+
+def merge_metadata(present: Attributes, attributes: Mapping[str, str]) -> Attributes:
+    """A document's metadata with those that its item has now; what else a person gave it stays."""
+    empty = {name for name, value in attributes.items() if not value}
+    return {name: value for name, value in present.items() if name not in empty} | metadata_of(attributes)

@@ -15,7 +15,7 @@ from core.settings import Settings
 from ingestion.connectors.base import ItemGone, ItemUnreadable, ReadFailure, SourceConnector, SourceItem
 from ingestion.context import WorkerContext
 from ingestion.source_sync import items
-from ingestion.source_sync.contents import StoredItem, metadata_of, stored_item
+from ingestion.source_sync.contents import StoredItem, merge_metadata, metadata_of, stored_item
 from ingestion.source_sync.items import ItemLookup, StoredRow, key_hash
 from ingestion.source_sync.tally import Outcome, SyncTally
 from kb_service.documents import update as document_update
@@ -173,6 +173,9 @@ class SourceSync:
                 result = await self._upload(work, item, content, stored)
                 spare_keys = result.spare_keys
                 outcome = _OUTCOMES[result.outcome]
+                document = stored[1] if stored else None
+                if outcome == "unchanged" and document is not None and document.name != result.document.name:
+                    outcome = "renamed"
             self._tally.add(outcome, item.name)
             await self._guard(work)
         for key in spare_keys:
@@ -199,26 +202,42 @@ class SourceSync:
         (result,) = await apply_uploads(work, task.owner, base, [upload], quota_bytes=quota)
         if isinstance(result, AgentexError):
             raise result
-        is_owner = bool(row and row.is_owner and document and document.id == result.document.id)
+        is_owner, current = (
+            bool(row and row.is_owner and document and document.id == result.document.id),
+            result.document,
+        )
         if result.outcome is UploadOutcome.CREATED:
-            is_owner, result.document.attributes = True, metadata_of(item.attributes)
-        await self._write(work, item, document=result.document, is_owner=is_owner)
+            is_owner, current.attributes = True, metadata_of(item.attributes)
+        elif is_owner and row is not None:
+            current = await self._adopt_name(work, item, content.name, row, current)
+        await self._write(work, item, document=current, is_owner=is_owner)
         return result
 
     async def _rename(
         self, work: UnitOfWork, item: SourceItem, content: StoredItem, row: KnowledgeSourceItem, document: Document
     ) -> None:
-        # A name that somebody gave it here stays.
-        if document.name == row.name and document.name != content.name:
-            changes = DocumentUpdate(name=content.name, attributes=document.attributes | metadata_of(item.attributes))
-            with suppress(DocumentNameTaken):
-                document = await document_update.update(
-                    work, self._task.owner, self._task.source.knowledge_base_id, document.id, changes
-                )
+        document = await self._adopt_name(work, item, content.name, row, document)
         current = await work.session.get(KnowledgeSourceItem, (row.source_id, row.key_hash))
         if current is not None:
             await work.session.delete(current)
         await self._write(work, item, document=document, is_owner=True)
+
+    async def _adopt_name(
+        self, work: UnitOfWork, item: SourceItem, name: str, row: KnowledgeSourceItem, document: Document
+    ) -> Document:
+        """Let a document follow its item's name and metadata; a name that somebody gave it here stays."""
+        attributes = merge_metadata(document.attributes, item.attributes)
+        changes: list[DocumentUpdate] = []
+        if document.name == row.name and document.name != name:
+            changes.append(DocumentUpdate(name=name))
+        if attributes != document.attributes:
+            changes.append(DocumentUpdate(attributes=attributes))
+        for change in changes:
+            with suppress(DocumentNameTaken):
+                document = await document_update.update(
+                    work, self._task.owner, self._task.source.knowledge_base_id, document.id, change
+                )
+        return document
 
     async def _write_failure(self, item: SourceItem, failure: ReadFailure) -> None:
         self._tally.add("failed", item.name)

@@ -29,6 +29,10 @@ _ORDER = ("created", "updated", "renamed", "deleted", "failed", "skipped", "unch
 _SHOWN_EXAMPLES = 20
 _BUCKET = "s3://"
 _OBJECT = TypeAdapter(JsonObject)
+_CONNECTOR_HELP = (
+    "web, rss, git, s3, folder, github_issues, confluence, feishu or notion; by default git for an address that ends with "
+    ".git, web for another."
+)
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Its name or its id.")]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the server has finished.")]
 
@@ -86,9 +90,7 @@ async def add(
         str, typer.Argument(help="An http(s) address, s3://BUCKET/PREFIX, or the path of a folder on the server.")
     ],
     name: Annotated[str | None, typer.Option(help="To tell sources apart; by default the place.")] = None,
-    connector: Annotated[
-        str | None, typer.Option(help="web, rss, git, s3 or folder; by default git for an address that ends with .git.")
-    ] = None,
+    connector: Annotated[str | None, typer.Option(help=_CONNECTOR_HELP)] = None,
     every: Annotated[int | None, typer.Option(help="Minutes between syncs; without it only on request.")] = None,
     mode: Annotated[str | None, typer.Option(help="Of a web site: page, sitemap or site.")] = None,
     branch: Annotated[str | None, typer.Option(help="Of a Git repository; by default its own default.")] = None,
@@ -102,7 +104,7 @@ async def add(
     ask_credentials: AskCredentialsOption = False,
     no_wait: NoWaitOption = False,
 ) -> ExitCode:
-    """Keep a knowledge base in step with a web site, feed, Git repository, bucket or a folder on the server."""
+    """Keep a knowledge base in step with a web site, repository, feed, bucket, wiki, or a folder on the server."""
     base = await client.find_knowledge_base(knowledge_base)
     connector = connector or _connector_of(place)
     wishes = _place_settings(place)

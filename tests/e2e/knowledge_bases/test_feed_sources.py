@@ -67,8 +67,9 @@ def test_pages_of_a_feed_come_and_stay_when_it_forgets_them(writer: Api, site: W
     assert preview["counts"] == {"created": 3, "updated": 1}
     assert source.sync()["counts"] == {"created": 3, "updated": 1}
     assert site.sent["/otter.html"] == sent
-    assert source.contents()["The heron.html"] == site.pages["/heron.html"]
-    assert set(source.contents()) == {"The otter.html", "The heron.html", *(f"The {name}.html" for name in names)}
+    assert source.contents()["The grey heron.html"] == site.pages["/heron.html"]
+    assert source.documents()["The grey heron.html"]["id"] == heron["id"]
+    assert set(source.contents()) == {"The otter.html", "The grey heron.html", *(f"The {name}.html" for name in names)}
     sent = dict(site.sent)
     assert source.sync()["counts"] == {"unchanged": 4}
     # A feed that has not changed is not even sent.

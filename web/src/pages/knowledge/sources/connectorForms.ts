@@ -1,6 +1,16 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "folder"] as const;
+export const CONNECTOR_NAMES = [
+  "web",
+  "git",
+  "rss",
+  "s3",
+  "github_issues",
+  "confluence",
+  "feishu",
+  "notion",
+  "folder",
+] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -20,9 +30,31 @@ export type SettingName =
   | "region"
   | "prefix"
   | "addressing"
+  | "state"
+  | "labels"
+  | "pull_requests"
+  | "comments"
+  | "edition"
+  | "spaces"
+  | "cql"
+  | "attachments"
+  | "space_id"
+  | "node_token"
+  | "folder_token"
+  | "databases"
+  | "pages"
   | "include"
   | "exclude";
-export type CredentialName = "username" | "password" | "access_key_id" | "secret_access_key" | "session_token";
+export type CredentialName =
+  | "username"
+  | "password"
+  | "access_key_id"
+  | "secret_access_key"
+  | "session_token"
+  | "token"
+  | "email"
+  | "app_id"
+  | "app_secret";
 export type Value = string | boolean;
 export type Values = Readonly<Record<string, Value>>;
 
@@ -96,6 +128,44 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
     ],
     credentials: ["access_key_id", "secret_access_key", "session_token"],
   },
+  github_issues: {
+    fields: [
+      { name: "url", kind: "url", required: true },
+      { name: "state", kind: "choice", choices: ["all", "open", "closed"], initial: "all" },
+      { name: "comments", kind: "switch", initial: true },
+      { name: "pull_requests", kind: "switch", initial: false },
+      { name: "labels", kind: "patterns" },
+    ],
+    credentials: ["token"],
+  },
+  confluence: {
+    fields: [
+      { name: "url", kind: "url", required: true },
+      { name: "edition", kind: "choice", choices: ["auto", "cloud", "data_center"], initial: "auto" },
+      { name: "cql", kind: "text" },
+      { name: "attachments", kind: "switch", initial: false },
+      { name: "spaces", kind: "patterns" },
+      { name: "labels", kind: "patterns" },
+    ],
+    credentials: ["email", "token"],
+  },
+  feishu: {
+    fields: [
+      { name: "url", kind: "url", required: true, initial: "https://open.feishu.cn" },
+      { name: "space_id", kind: "text" },
+      { name: "node_token", kind: "text" },
+      { name: "folder_token", kind: "text" },
+    ],
+    credentials: ["app_id", "app_secret"],
+  },
+  notion: {
+    fields: [
+      { name: "url", kind: "url", required: true, initial: "https://api.notion.com" },
+      { name: "databases", kind: "patterns" },
+      { name: "pages", kind: "patterns" },
+    ],
+    credentials: ["token"],
+  },
   folder: {
     fields: [
       { name: "path", kind: "text", required: true },
@@ -107,4 +177,4 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
 };
 
 /** Those that are names: they may be seen while they are typed. */
-export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id"];
+export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id", "email", "app_id"];

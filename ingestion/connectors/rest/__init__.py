@@ -1,0 +1,1 @@
+"""Connectors of services with JSON over HTTP, which share one client."""
