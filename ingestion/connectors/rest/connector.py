@@ -48,6 +48,10 @@ class RestSettings(ConnectorSettings):
     url: str = Field(min_length=1, max_length=2048)
 
     @property
+    def place(self) -> str:
+        return self.url
+
+    @property
     def api_url(self) -> str:
         """The address that requests go to, without a slash at its end."""
         return self.url.rstrip("/")

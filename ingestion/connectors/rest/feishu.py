@@ -79,6 +79,10 @@ class FeishuSettings(RestSettings):
     folder_token: _Token = ""
 
     @property
+    def place(self) -> str:
+        return f"{self.url} {self.space_id or self.node_token or self.folder_token}"
+
+    @property
     def api_url(self) -> str:
         return f"{self.url.rstrip('/')}/open-apis"
 

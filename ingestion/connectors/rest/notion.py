@@ -51,6 +51,10 @@ class NotionSettings(RestSettings):
     databases: _Ids = ()
     pages: _Ids = ()
 
+    @property
+    def place(self) -> str:
+        return " ".join((self.url, *self.databases, *self.pages))
+
 
 class NotionCredentials(ConnectorCredentials):
     """The token of an internal integration."""
