@@ -201,7 +201,10 @@ class SourceSync:
             raise result
         is_owner = bool(row and row.is_owner and document and document.id == result.document.id)
         if result.outcome is UploadOutcome.CREATED:
-            is_owner, result.document.attributes = True, metadata_of(item.attributes)
+            is_owner = True
+        if is_owner:
+            # What people have added stays; what the source says follows it.
+            result.document.attributes = result.document.attributes | metadata_of(item.attributes)
         await self._write(work, item, document=result.document, is_owner=is_owner)
         return result
 

@@ -28,6 +28,7 @@ _OPEN = {"pending", "running"}
 _ORDER = ("created", "updated", "renamed", "deleted", "failed", "skipped", "unchanged")
 _SHOWN_EXAMPLES = 20
 _BUCKET = "s3://"
+_DATABASES = ("postgresql://", "postgres://")
 _OBJECT = TypeAdapter(JsonObject)
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Its name or its id.")]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the server has finished.")]
@@ -82,11 +83,15 @@ async def add(
     client: ApiClient,
     knowledge_base: KnowledgeBaseArgument,
     place: Annotated[
-        str, typer.Argument(help="An http(s) address, s3://BUCKET/PREFIX, or the path of a folder on the server.")
+        str,
+        typer.Argument(
+            help="An http(s) address, s3://BUCKET/PREFIX, postgresql://HOST/DATABASE, or the path of a folder on the server."
+        ),
     ],
     name: Annotated[str | None, typer.Option(help="To tell sources apart; by default the place.")] = None,
     connector: Annotated[
-        str | None, typer.Option(help="web, rss, git, s3 or folder; by default git for an address that ends with .git.")
+        str | None,
+        typer.Option(help="web, rss, git, s3, sql or folder; by default git for an address that ends with .git."),
     ] = None,
     every: Annotated[int | None, typer.Option(help="Minutes between syncs; without it only on request.")] = None,
     mode: Annotated[str | None, typer.Option(help="Of a web site: page, sitemap or site.")] = None,
@@ -98,7 +103,7 @@ async def add(
     ask_credentials: AskCredentialsOption = False,
     no_wait: NoWaitOption = False,
 ) -> ExitCode:
-    """Keep a knowledge base in step with a web site, feed, Git repository, bucket or a folder on the server."""
+    """Keep a knowledge base in step with a web site, feed, Git repository, bucket, database or a folder on the server."""
     base = await client.find_knowledge_base(knowledge_base)
     connector = connector or _connector_of(place)
     wishes = _place_settings(place)
@@ -308,6 +313,8 @@ def _connector_of(place: str) -> str:
         return "folder"
     if place.startswith(_BUCKET):
         return "s3"
+    if place.startswith(_DATABASES):
+        return "sql"
     return "git" if urlsplit(place).path.rstrip("/").endswith(".git") else "web"
 
 

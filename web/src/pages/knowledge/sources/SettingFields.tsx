@@ -46,9 +46,12 @@ function SettingField({ connector, field, values, onChange }: Props & { field: F
       />
     );
   }
-  if (kind === "patterns") return <TextAreaField label={label} hint={hint} rows={2} value={value} onChange={onText} />;
-  if (kind === "choice") return <ChoiceField field={field} value={value} onText={onText} />;
   const { required, min, max } = field;
+  if (kind === "patterns" || kind === "lines") {
+    const rows = kind === "lines" ? 4 : 2;
+    return <TextAreaField label={label} hint={hint} rows={rows} required={required} value={value} onChange={onText} />;
+  }
+  if (kind === "choice") return <ChoiceField field={field} value={value} onText={onText} />;
   return (
     <TextField
       label={label}

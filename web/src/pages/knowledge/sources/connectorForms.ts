@@ -1,6 +1,6 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "folder"] as const;
+export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "sql", "folder"] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -19,6 +19,17 @@ export type SettingName =
   | "region"
   | "prefix"
   | "addressing"
+  | "tls"
+  | "ca_certificate"
+  | "query"
+  | "key_columns"
+  | "title_column"
+  | "content_columns"
+  | "template"
+  | "attribute_columns"
+  | "fingerprint_column"
+  | "format"
+  | "timeout_seconds"
   | "include"
   | "exclude";
 export type CredentialName = "username" | "password" | "access_key_id" | "secret_access_key" | "session_token";
@@ -27,7 +38,8 @@ export type Values = Readonly<Record<string, Value>>;
 
 export interface Field {
   name: SettingName;
-  kind: "text" | "url" | "number" | "switch" | "choice" | "patterns";
+  /** ``patterns`` are a list, one a line; ``lines`` one text of several lines. */
+  kind: "text" | "url" | "number" | "switch" | "choice" | "patterns" | "lines";
   /** Of a new source; empty text without. */
   initial?: Value;
   required?: boolean;
@@ -94,6 +106,23 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       ...PATTERNS,
     ],
     credentials: ["access_key_id", "secret_access_key", "session_token"],
+  },
+  sql: {
+    fields: [
+      { name: "url", kind: "url", required: true },
+      { name: "tls", kind: "choice", choices: ["verify", "encrypt", "off"], initial: "verify" },
+      { name: "ca_certificate", kind: "lines", isShown: ({ tls }) => tls === "verify" },
+      { name: "query", kind: "lines", required: true },
+      { name: "title_column", kind: "text" },
+      { name: "fingerprint_column", kind: "text" },
+      { name: "format", kind: "choice", choices: ["markdown", "text", "html"], initial: "markdown" },
+      { name: "template", kind: "lines" },
+      { name: "timeout_seconds", kind: "number", initial: "300", min: 1, max: 3600 },
+      { name: "key_columns", kind: "patterns", required: true },
+      { name: "content_columns", kind: "patterns" },
+      { name: "attribute_columns", kind: "patterns" },
+    ],
+    credentials: ["username", "password"],
   },
   folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
 };

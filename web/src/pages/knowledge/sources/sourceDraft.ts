@@ -82,8 +82,9 @@ function placeOf({ connector, values }: SourceDraft): string {
 
 /** The place without what all have: `example.org/docs`, or the folder's own name. */
 function nameOf(place: string): string {
-  const address = place.replace(/^https?:\/\//, "").replace(/(\.git)?\/*$/, "");
-  const isAddress = /^https?:\/\//.test(place);
+  const scheme = /^(https?|postgres(ql)?):\/\//;
+  const address = place.replace(scheme, "").replace(/(\.git)?\/*$/, "");
+  const isAddress = scheme.test(place);
   return (isAddress ? address : address.split("/").at(-1))?.slice(0, 200) || place.slice(0, 200);
 }
 
