@@ -7,6 +7,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO
 
 from anyio import to_thread
+from pydantic import JsonValue
 
 from core.errors.requests import InvalidRequest
 from core.settings import Settings
@@ -74,7 +75,7 @@ async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
         yield block
 
 
-def metadata_of(attributes: Mapping[str, str]) -> Attributes:
+def metadata_of(attributes: Mapping[str, JsonValue]) -> Attributes:
     """The metadata of an item's document; without what metadata can't hold, such as a very long address."""
     try:
         return validate_attributes(dict(attributes))

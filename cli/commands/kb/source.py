@@ -28,6 +28,7 @@ _OPEN = {"pending", "running"}
 _ORDER = ("created", "updated", "renamed", "deleted", "failed", "skipped", "unchanged")
 _SHOWN_EXAMPLES = 20
 _BUCKET = "s3://"
+_READER = "llama_index:"
 _DATABASES = ("postgresql://", "postgres://")
 _OBJECT = TypeAdapter(JsonObject)
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Its name or its id.")]
@@ -85,13 +86,16 @@ async def add(
     place: Annotated[
         str,
         typer.Argument(
-            help="An http(s) address, s3://BUCKET/PREFIX, postgresql://HOST/DATABASE, or the path of a folder on the server."
+            help="An http(s) address, s3://BUCKET/PREFIX, postgresql://HOST/DATABASE, llama_index:MODULE.CLASS, or the "
+            "path of a folder on the server."
         ),
     ],
     name: Annotated[str | None, typer.Option(help="To tell sources apart; by default the place.")] = None,
     connector: Annotated[
         str | None,
-        typer.Option(help="web, rss, git, s3, sql or folder; by default git for an address that ends with .git."),
+        typer.Option(
+            help="web, rss, git, s3, sql, llama_index or folder; by default git for an address that ends with .git."
+        ),
     ] = None,
     every: Annotated[int | None, typer.Option(help="Minutes between syncs; without it only on request.")] = None,
     mode: Annotated[str | None, typer.Option(help="Of a web site: page, sitemap or site.")] = None,
@@ -266,7 +270,7 @@ async def _follow(
 
 def _show(output: Output, base: KnowledgeBaseRecord, row: _SourceRecord, record: _SyncRecord) -> None:
     if record.failure is not None:
-        output.print(record.failure.explain(output.language), "red")
+        output.print(record.failure.explain(output.language), "red" if record.status == "failed" else "yellow")
     if record.status != "failed" or record.counts:
         output.say(messages.PREVIEWED if record.is_preview else messages.RESULT, counts=_counts(output, record.counts))
     outcomes = [outcome for outcome in _ORDER if record.examples.get(outcome)]
@@ -291,7 +295,7 @@ def _counts(output: Output, counts: Mapping[str, int]) -> str:
 
 
 def _line(output: Output, row: _SourceRecord) -> tuple[str, ...]:
-    names = ("url", "path", "bucket")
+    names = ("url", "path", "bucket", "reader")
     place = str(next((row.settings[name] for name in names if row.settings.get(name)), ""))
     every = output.render(messages.MINUTES, count=row.sync_every_minutes) if row.sync_every_minutes else "-"
     last = row.last_sync
@@ -305,10 +309,14 @@ def _place_settings(place: str) -> JsonObject:
     if place.startswith(_BUCKET):
         bucket, _, prefix = place.removeprefix(_BUCKET).partition("/")
         return {"bucket": bucket, "prefix": prefix}
+    if place.startswith(_READER):
+        return {"reader": place.removeprefix(_READER)}
     return {"url": place} if "://" in place else {"path": place}
 
 
 def _connector_of(place: str) -> str:
+    if place.startswith(_READER):
+        return "llama_index"
     if "://" not in place:
         return "folder"
     if place.startswith(_BUCKET):

@@ -47,7 +47,7 @@ function SettingField({ connector, field, values, onChange }: Props & { field: F
     );
   }
   const { required, min, max } = field;
-  if (kind === "patterns" || kind === "lines") {
+  if (kind === "patterns" || kind === "lines" || kind === "json") {
     const rows = kind === "lines" ? 4 : 2;
     return <TextAreaField label={label} hint={hint} rows={rows} required={required} value={value} onChange={onText} />;
   }

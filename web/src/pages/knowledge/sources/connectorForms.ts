@@ -1,6 +1,6 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "sql", "folder"] as const;
+export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "sql", "folder", "llama_index"] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -30,16 +30,27 @@ export type SettingName =
   | "fingerprint_column"
   | "format"
   | "timeout_seconds"
+  | "reader"
+  | "arguments"
+  | "load_arguments"
+  | "read"
+  | "id_key"
   | "include"
   | "exclude";
-export type CredentialName = "username" | "password" | "access_key_id" | "secret_access_key" | "session_token";
+export type CredentialName =
+  | "username"
+  | "password"
+  | "access_key_id"
+  | "secret_access_key"
+  | "session_token"
+  | "secret_arguments";
 export type Value = string | boolean;
 export type Values = Readonly<Record<string, Value>>;
 
 export interface Field {
   name: SettingName;
-  /** ``patterns`` are a list, one a line; ``lines`` one text of several lines. */
-  kind: "text" | "url" | "number" | "switch" | "choice" | "patterns" | "lines";
+  /** ``patterns`` are a list, one a line; ``lines`` one text of several lines, ``json`` an object. */
+  kind: "text" | "url" | "number" | "switch" | "choice" | "patterns" | "lines" | "json";
   /** Of a new source; empty text without. */
   initial?: Value;
   required?: boolean;
@@ -125,6 +136,18 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
     credentials: ["username", "password"],
   },
   folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
+  llama_index: {
+    fields: [
+      { name: "reader", kind: "text", required: true },
+      { name: "arguments", kind: "json" },
+      { name: "load_arguments", kind: "json" },
+      { name: "read", kind: "choice", choices: ["auto", "resources", "load_data"], initial: "auto" },
+      { name: "id_key", kind: "text" },
+      { name: "format", kind: "choice", choices: ["markdown", "text"], initial: "markdown" },
+      { name: "timeout_seconds", kind: "number", initial: "600", min: 1, max: 3600 },
+    ],
+    credentials: ["secret_arguments"],
+  },
 };
 
 /** Those that are names: they may be seen while they are typed. */
