@@ -57,27 +57,27 @@ class QueryColumn:
 
 
 class PostgresReader:
-    """A read-only transaction on a server that is trusted with nothing but its user's password.
-
-    What raises, raises ``SourceUnavailable``.
-    """
+    """A read-only transaction on a server that is trusted with nothing but its user's password."""
 
     def __init__(self, connection: Any, loop: MeteredLoop) -> None:  # noqa: ANN401
         self._connection = connection
         self._loop = loop
 
     async def columns(self, statement: str) -> list[QueryColumn]:
-        """The columns of a statement, which is not run."""
-        prepared = await self._connection.prepare(statement)
-        return [QueryColumn(each.name, each.type.name == _BYTES) for each in prepared.get_attributes()]
+        """The columns of a statement, which is not run; raises ``SourceUnavailable``."""
+        with _failures_named(self._loop):
+            prepared = await self._connection.prepare(statement)
+            return [QueryColumn(each.name, each.type.name == _BYTES) for each in prepared.get_attributes()]
 
     async def pages(self, statement: str) -> AsyncGenerator[Sequence[Sequence[Any]]]:
-        """The rows of a statement, some at a time."""
-        prepared = await self._connection.prepare(statement)
-        cursor = await prepared.cursor()
+        """The rows of a statement, some at a time; raises ``SourceUnavailable``."""
+        with _failures_named(self._loop):
+            prepared = await self._connection.prepare(statement)
+            cursor = await prepared.cursor()
         while True:
             self._loop.reset()
-            rows = await cursor.fetch(PAGE_ROWS)
+            with _failures_named(self._loop):
+                rows = await cursor.fetch(PAGE_ROWS)
             if not rows:
                 return
             yield rows
@@ -87,21 +87,25 @@ class PostgresReader:
 async def open_postgres(
     guard: OutboundGuard, place: PostgresPlace, credentials: Mapping[str, str]
 ) -> AsyncGenerator[PostgresReader]:
-    """Connect and begin a transaction; raises ``SourceUnavailable``, also for what the block asks of the database."""
+    """Connect and begin a transaction; raises ``SourceUnavailable``, also where the block takes too long."""
     if not credentials.get("username"):
         raise SourceUnavailable(failures.NO_CREDENTIALS)
     context = _tls_context(place)
     loop = MeteredLoop(guard, _MOST_PAGE_BYTES)
-    with _failures_named(loop):
+    try:
         async with asyncio.timeout(place.seconds + _CONNECT_SECONDS + _GRACE_SECONDS):
-            connection = await _connect(loop, place, context, credentials)
+            with _failures_named(loop):
+                connection = await _connect(loop, place, context, credentials)
             try:
-                await _begin(connection, place.seconds)
+                with _failures_named(loop):
+                    await _begin(connection, place.seconds)
                 yield PostgresReader(connection, loop)
             finally:
                 # A server that does not say goodbye is not waited for.
-                with suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                with suppress(Exception):
                     await connection.close(timeout=_CLOSE_SECONDS)
+    except TimeoutError:
+        raise SourceUnavailable(failures.TIMEOUT) from None
 
 
 async def _connect(
@@ -157,16 +161,17 @@ def _tls_context(place: PostgresPlace) -> ssl.SSLContext | bool:
 
 @contextmanager
 def _failures_named(loop: MeteredLoop) -> Generator[None]:
-    """Say in our own words what went wrong: those of the library may hold data."""
+    """Say in our own words what went wrong with a call of the library: its own may hold data."""
     try:
         yield
+    except SourceUnavailable:
+        raise
     except UrlNotAllowed as error:
         raise SourceUnavailable(not_allowed(error)) from error
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise SourceUnavailable(_failure(error, loop)) from None
-    except TimeoutError:
-        raise SourceUnavailable(failures.TIMEOUT) from None
-    except (OSError, ValueError, EOFError) as error:
+    # It believes what servers say: with one that is none it fails in many ways.
+    except Exception as error:  # noqa: BLE001
         raise SourceUnavailable(_connection_failure(error, loop)) from None
 
 
