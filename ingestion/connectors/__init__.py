@@ -13,6 +13,7 @@ from ingestion.connectors.folder import FolderConnector
 from ingestion.connectors.git import GitConnector
 from ingestion.connectors.llama_index.connector import LlamaIndexConnector
 from ingestion.connectors.sql.connector import SqlConnector
+from ingestion.connectors.sql.sqlite import SqliteConnector
 from ingestion.connectors.web import WebConnector
 
 CONNECTORS: Mapping[str, type[SourceConnector]] = {
@@ -24,6 +25,7 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
         GitConnector,
         BucketConnector,
         SqlConnector,
+        SqliteConnector,
         LlamaIndexConnector,
     )
 }

@@ -94,7 +94,7 @@ async def add(
     connector: Annotated[
         str | None,
         typer.Option(
-            help="web, rss, git, s3, sql, llama_index or folder; by default git for an address that ends with .git."
+            help="web, rss, git, s3, sql, folder, sqlite or llama_index; by default git for an address that ends with .git."
         ),
     ] = None,
     every: Annotated[int | None, typer.Option(help="Minutes between syncs; without it only on request.")] = None,

@@ -38,10 +38,10 @@ _DENIED = ReadFailure(
     "Let the user read it: GRANT SELECT ON the tables",
     "请授予读取权限：GRANT SELECT ON 相应的表",
 )
-_WRITES = ReadFailure(
+WRITES = ReadFailure(
     "writes",
-    "The query wants to change data; it is run in a read-only transaction",
-    "查询试图修改数据，但它在只读事务中执行",
+    "The query wants to change data, and may only read",
+    "查询试图修改数据，但只允许读取",
     "Give one SELECT that only reads",
     "请提供一条只读的 SELECT",
 )
@@ -98,16 +98,19 @@ TOO_MUCH_DATA = ReadFailure(
 _BY_STATE: Mapping[str, ReadFailure] = {
     "3D000": _NO_DATABASE,
     "42501": _DENIED,
-    "25006": _WRITES,
+    "25006": WRITES,
     "57014": TIMEOUT,
     "53300": _BUSY,
     "57P03": _BUSY,
 }
-_NAMES_IN_QUERY: Mapping[str, tuple[str, str, str]] = {
-    "42P01": ("no_table", "The database has no such table", "数据库中没有该表"),
-    "3F000": ("no_table", "The database has no such schema", "数据库中没有该模式"),
-    "42703": ("no_column", "The tables have no such column", "表中没有该列"),
+_REASONS: Mapping[str, str] = {"42P01": "no_table", "3F000": "no_table", "42703": "no_column"}
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "no_table": ("The database has no such table", "数据库中没有该表"),
+    "no_column": ("The tables have no such column", "表中没有该列"),
+    "wrong_query": ("The database does not understand the query", "数据库无法理解该查询"),
 }
+_TRY_EN = "Try the query in a client of the database, such as psql or sqlite3, as the same user"
+_TRY_ZH = "请用同一用户在数据库客户端（如 psql 或 sqlite3）中测试该查询"
 
 
 def server_failure(sqlstate: str, message: str) -> ReadFailure:
@@ -122,25 +125,22 @@ def server_failure(sqlstate: str, message: str) -> ReadFailure:
         return _WRONG_CREDENTIALS
     if state == "42601" and '";"' in message:
         return SEVERAL_STATEMENTS
-    if state in _NAMES_IN_QUERY or state.startswith(_ABOUT_QUERY):
-        reason, en, zh = _NAMES_IN_QUERY.get(
-            state, ("wrong_query", "The database does not understand the query", "数据库无法理解该查询")
-        )
-        words = _UNPRINTABLE.sub(" ", message)[:_LONGEST_MESSAGE]
-        return ReadFailure(
-            reason,
-            f"{en}: {words}",
-            f"{zh}：{words}",
-            "Try the query in a client of the database, such as psql, as the same user",
-            "请用同一用户在数据库客户端（如 psql）中测试该查询",
-        )
+    if state in _REASONS or state.startswith(_ABOUT_QUERY):
+        return query_failure(_REASONS.get(state, "wrong_query"), message)
     return ReadFailure(
         "refused",
         f"The database refuses the query (SQLSTATE {state})",
         f"数据库拒绝执行查询（SQLSTATE {state}）",
-        "Try the query in a client of the database, such as psql, as the same user",
-        "请用同一用户在数据库客户端（如 psql）中测试该查询",
+        _TRY_EN,
+        _TRY_ZH,
     )
+
+
+def query_failure(reason: str, message: str) -> ReadFailure:
+    """The failure of a query that is wrong (``no_table``, ``no_column``, ``wrong_query``), in the database's words."""
+    en, zh = _WORDS[reason]
+    words = _UNPRINTABLE.sub(" ", message)[:_LONGEST_MESSAGE]
+    return ReadFailure(reason, f"{en}: {words}", f"{zh}：{words}", _TRY_EN, _TRY_ZH)
 
 
 def missing_columns(names: Sequence[str], present: Sequence[str]) -> ReadFailure:

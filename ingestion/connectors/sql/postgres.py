@@ -18,10 +18,9 @@ from core.outbound.guard import OutboundGuard
 from ingestion.connectors.base import ReadFailure, SourceUnavailable, not_allowed
 from ingestion.connectors.sql import failures
 from ingestion.connectors.sql.metered_loop import MeteredLoop
+from ingestion.connectors.sql.rows import MOST_ROW_BYTES, PAGE_ROWS, QueryColumn
 
 TlsMode = Literal["verify", "encrypt", "off"]
-MOST_ROW_BYTES = 4 * 2**20
-PAGE_ROWS = 20
 # A page of the largest rows, and what the protocol puts around them.
 _MOST_PAGE_BYTES = (PAGE_ROWS + 4) * MOST_ROW_BYTES
 _CONNECT_SECONDS = 20
@@ -46,14 +45,6 @@ class PostgresPlace:
     tls: TlsMode
     ca_certificate: str
     seconds: float
-
-
-@dataclass(frozen=True)
-class QueryColumn:
-    """A column that a query gives."""
-
-    name: str
-    is_binary: bool
 
 
 class PostgresReader:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 LONGEST_KEY = 500
 _LONGEST_TITLE = 300
@@ -9,6 +10,23 @@ _LONGEST_ATTRIBUTE = 1000
 _LONGEST_FINGERPRINT = 1000
 _FIRST_WORD = re.compile(r"[A-Za-z]+")
 _QUERIES = frozenset({"select", "with", "values", "table"})
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What databases write differently; ``{}`` stands for a value, in ``left`` for a number of characters, too.
+
+    ``fence`` keeps each value from being computed twice.
+    """
+
+    text: str
+    left: str
+    size: str
+    fence: str
+
+
+POSTGRESQL = Dialect("{}::text", "left({}, {})", "octet_length({})::bigint", "OFFSET 0")
+SQLITE = Dialect("CAST({} AS TEXT)", "substr({}, 1, {})", "length(CAST({} AS BLOB))", "LIMIT -1 OFFSET 0")
 
 
 def is_query(text: str) -> bool:
@@ -40,33 +58,40 @@ def columns_statement(query: str) -> str:
     return f"SELECT * FROM {as_subquery(query)}"  # noqa: S608 (it is the user's own, and may only read)
 
 
-def rows_statement(
-    query: str,
-    keys: Sequence[str],
-    title: str,
-    fingerprint: str,
-    attributes: Sequence[str],
-    contents: Sequence[str],
-    most_bytes: int,
-) -> str:
+@dataclass(frozen=True)
+class RowColumns:
+    """The columns of a query that are read; ``title`` and ``fingerprint`` may be empty for none."""
+
+    keys: Sequence[str]
+    title: str
+    fingerprint: str
+    attributes: Sequence[str]
+    contents: Sequence[str]
+
+
+def rows_statement(dialect: Dialect, query: str, columns: RowColumns, most_bytes: int) -> str:
     """The statement that reads keys, title, fingerprint, attributes, contents and the size of the contents.
 
     All values are texts as the database writes them. The contents of a row beyond ``most_bytes`` don't leave the
-    server; keys, titles and the like are cut there. ``title`` and ``fingerprint`` may be empty for none.
+    server; keys, titles and the like are cut there.
     """
-    casts = [f"{_quoted(name)}::text AS k{number}" for number, name in enumerate(keys)]
-    casts += [f"{_quoted(title)}::text AS t" if title else "NULL::text AS t"]
-    casts += [f"{_quoted(fingerprint)}::text AS f" if fingerprint else "NULL::text AS f"]
-    casts += [f"{_quoted(name)}::text AS a{number}" for number, name in enumerate(attributes)]
-    casts += [f"{_quoted(name)}::text AS c{number}" for number, name in enumerate(contents)]
-    sizes = [f"coalesce(octet_length(c{number})::bigint, 0)" for number in range(len(contents))]
-    results = [f"left(k{number}, {LONGEST_KEY + 1})" for number in range(len(keys))]
-    results += [f"left(t, {_LONGEST_TITLE})", f"left(f, {_LONGEST_FINGERPRINT})"]
-    results += [f"left(a{number}, {_LONGEST_ATTRIBUTE + 1})" for number in range(len(attributes))]
+    keys, attributes, contents = columns.keys, columns.attributes, columns.contents
+
+    def texts(letter: str, names: Sequence[str]) -> list[str]:
+        values = (dialect.text.format(_quoted(name) if name else "NULL") for name in names)
+        return [f"{value} AS {letter}{number}" for number, value in enumerate(values)]
+
+    def cut(letter: str, number: int, length: int) -> list[str]:
+        return [dialect.left.format(f"{letter}{each}", length) for each in range(number)]
+
+    casts = texts("k", keys) + texts("t", [columns.title]) + texts("f", [columns.fingerprint])
+    casts += texts("a", attributes) + texts("c", contents)
+    results = cut("k", len(keys), LONGEST_KEY + 1) + cut("t", 1, _LONGEST_TITLE) + cut("f", 1, _LONGEST_FINGERPRINT)
+    results += cut("a", len(attributes), _LONGEST_ATTRIBUTE + 1)
     results += [f"CASE WHEN size <= {most_bytes} THEN c{number} END" for number in range(len(contents))]
-    # OFFSET 0 keeps each value from being computed twice.
-    texts = f"(SELECT {', '.join(casts)} FROM {as_subquery(query)} OFFSET 0) AS texts"  # noqa: S608
-    sized = f"(SELECT *, {' + '.join(sizes) or '0::bigint'} AS size FROM {texts} OFFSET 0) AS sized"  # noqa: S608
+    sizes = [f"coalesce({dialect.size.format(f'c{number}')}, 0)" for number in range(len(contents))]
+    inner = f"(SELECT {', '.join(casts)} FROM {as_subquery(query)} {dialect.fence}) AS texts"  # noqa: S608
+    sized = f"(SELECT *, {' + '.join(sizes) or '0'} AS size FROM {inner} {dialect.fence}) AS sized"  # noqa: S608
     return f"SELECT {', '.join(results)}, size FROM {sized}"  # noqa: S608
 
 

@@ -1,6 +1,6 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "sql", "folder", "llama_index"] as const;
+export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "sql", "folder", "sqlite", "llama_index"] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -71,6 +71,18 @@ const PATTERNS: readonly Field[] = [
   { name: "exclude", kind: "patterns" },
 ];
 
+const QUERY: readonly Field[] = [
+  { name: "query", kind: "lines", required: true },
+  { name: "title_column", kind: "text" },
+  { name: "fingerprint_column", kind: "text" },
+  { name: "format", kind: "choice", choices: ["markdown", "text", "html"], initial: "markdown" },
+  { name: "template", kind: "lines" },
+  { name: "timeout_seconds", kind: "number", initial: "300", min: 1, max: 3600 },
+  { name: "key_columns", kind: "patterns", required: true },
+  { name: "content_columns", kind: "patterns" },
+  { name: "attribute_columns", kind: "patterns" },
+];
+
 export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   web: {
     fields: [
@@ -123,19 +135,12 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       { name: "url", kind: "url", required: true },
       { name: "tls", kind: "choice", choices: ["verify", "encrypt", "off"], initial: "verify" },
       { name: "ca_certificate", kind: "lines", isShown: ({ tls }) => tls === "verify" },
-      { name: "query", kind: "lines", required: true },
-      { name: "title_column", kind: "text" },
-      { name: "fingerprint_column", kind: "text" },
-      { name: "format", kind: "choice", choices: ["markdown", "text", "html"], initial: "markdown" },
-      { name: "template", kind: "lines" },
-      { name: "timeout_seconds", kind: "number", initial: "300", min: 1, max: 3600 },
-      { name: "key_columns", kind: "patterns", required: true },
-      { name: "content_columns", kind: "patterns" },
-      { name: "attribute_columns", kind: "patterns" },
+      ...QUERY,
     ],
     credentials: ["username", "password"],
   },
   folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
+  sqlite: { fields: [{ name: "path", kind: "text", required: true }, ...QUERY], credentials: [] },
   llama_index: {
     fields: [
       { name: "reader", kind: "text", required: true },

@@ -68,8 +68,9 @@ test("a repository is named without its ending", () => {
 
 test("arguments of a reader are JSON, and what is none is left to the server", () => {
   const reader = "llama_index.readers.json.JSONReader";
-  const values = { ...valuesOf("llama_index", { arguments: { levels_back: 1 } }), reader, load_arguments: "{" };
-  expect(values.arguments).toBe('{\n  "levels_back": 1\n}');
+  const stored = valuesOf("llama_index", { arguments: { levels_back: 1 } });
+  const values = { ...stored, reader, load_arguments: "{" };
+  expect(stored.arguments).toBe('{\n  "levels_back": 1\n}');
   const body = bodyOf({ ...empty, connector: "llama_index", values });
   expect(body.name).toBe(reader);
   expect(body.settings).toMatchObject({ reader, arguments: { levels_back: 1 }, load_arguments: "{", id_key: "" });
