@@ -126,16 +126,19 @@ def load_documents(reader: Any, request: ReaderRequest, replies: BinaryIO) -> It
 
 def _load_resources(reader: Any, arguments: dict[str, object], replies: BinaryIO) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     for resource_id in map(str, reader.list_resources()):
+        documents: list[Any] = []
+        error = ""
         try:
             documents = list(reader.load_resource(resource_id, **arguments))
-        except Exception as error:  # noqa: BLE001 - a resource fails alone, whatever it is
+        except Exception as caught:  # noqa: BLE001 - a resource fails alone, whatever it is
+            error = type(caught).__name__
+        if not documents:
             failure: ResourceFailure = {
                 "kind": "resource_failure",
                 "resource": resource_id[:_LONGEST_TEXT],
-                "error": type(error).__name__,
+                "error": error,
             }
             _send(replies, failure)
-            continue
         yield from ((resource_id, document) for document in documents)
 
 

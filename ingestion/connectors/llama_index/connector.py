@@ -26,7 +26,7 @@ from ingestion.connectors.base import (
 from ingestion.connectors.item_spool import ItemSpool, SpoolFull
 from ingestion.connectors.llama_index import failures
 from ingestion.connectors.llama_index.reader_process import reader_process
-from ingestion.connectors.llama_index.wire import DocumentHeader, ReaderRequest, ReadMode
+from ingestion.connectors.llama_index.wire import DocumentHeader, ReaderRequest, ReadMode, ResourceFailure
 from kb_service.document_names import document_name
 from kb_service.documents.metadata import Attributes, validate_attributes
 
@@ -52,8 +52,8 @@ class LlamaIndexSettings(ConnectorSettings):
     """
 
     reader: str = Field(max_length=300, pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")
-    arguments: Annotated[Arguments, Field(default_factory=dict, max_length=100)]
-    load_arguments: Annotated[Arguments, Field(default_factory=dict, max_length=100)]
+    arguments: Arguments = Field(default_factory=dict[str, JsonValue], max_length=100)
+    load_arguments: Arguments = Field(default_factory=dict[str, JsonValue], max_length=100)
     read: ReadMode = "auto"
     id_key: Annotated[str, Field(max_length=100)] = ""
     format: Literal["markdown", "text"] = "markdown"
@@ -125,6 +125,9 @@ class LlamaIndexConnector:
             raise SourceUnavailable(failures.TIMEOUT) from error
         for item in self._failed.values():
             yield item
+            async for other in self._parts_of(item):
+                if other.key not in spool:
+                    yield other
         async with aclosing(spool.items()) as items:
             async for item in items:
                 yield item
@@ -161,11 +164,25 @@ class LlamaIndexConnector:
                 if header["kind"] == "document":
                     await to_thread.run_sync(self._keep, header, text, spool)
                 elif header["kind"] == "resource_failure":
-                    key = header["resource"][:_LONGEST_KEY]
-                    name = document_name([_stem(key)])
-                    self._failed[key] = SourceItem(key, name, failure=failures.resource_failure(header["error"]))
+                    self._note_failure(header)
                 if len(spool) + len(self._failed) > MOST_ITEMS:
                     raise SourceUnavailable(failures.too_many_documents(MOST_ITEMS))
+
+    def _note_failure(self, header: ResourceFailure) -> None:
+        failure = failures.resource_failure(header["error"])
+        if self._settings.id_key:
+            # Nobody knows which documents are of it, and they must not count as gone.
+            raise SourceUnavailable(failure)
+        key = _short_key(header["resource"])
+        name = document_name([_stem(header["resource"])])
+        self._failed[key] = SourceItem(key, name, failure=failure)
+
+    async def _parts_of(self, item: SourceItem) -> AsyncGenerator[SourceItem]:
+        """The further documents that a resource had at the last sync, which fail with it."""
+        number = 2
+        while await self._environment.find_known(key := f"{item.key}#{number}"):
+            yield SourceItem(key, item.name, failure=item.failure)
+            number += 1
 
     def _keep(self, header: DocumentHeader, text: bytes, spool: ItemSpool) -> None:
         metadata = header["metadata"]
@@ -197,8 +214,7 @@ class LlamaIndexConnector:
         else:
             self.notice = failures.NO_IDS
             return f"sha256:{digest}", 1
-        if len(key) > _LONGEST_KEY:
-            key = f"sha256:{sha256(key.encode(errors='replace')).hexdigest()}"
+        key = _short_key(key)
         self._numbers[key] += 1
         number = self._numbers[key]
         return key if number == 1 else f"{key}#{number}", number
@@ -209,6 +225,11 @@ class LlamaIndexConnector:
         ending = _ENDINGS[self._settings.format]
         stem = _stem(title or key).removesuffix(ending)
         return document_name([f"{stem} #{number}{ending}" if title and number > 1 else stem + ending])
+
+
+def _short_key(text: str) -> str:
+    """A key; of what is too long for one its hash."""
+    return text if len(text) <= _LONGEST_KEY else f"sha256:{sha256(text.encode(errors='replace')).hexdigest()}"
 
 
 def _stem(text: str) -> str:

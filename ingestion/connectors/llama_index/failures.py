@@ -41,6 +41,14 @@ NO_IDS = ReadFailure(
     "若元数据中有不变的键（如 file_path 或 url），请将 id_key 设为该键",
 )
 
+_NO_DOCUMENTS = ReadFailure(
+    "reader_no_documents",
+    "The reader lists it, and gives no document of it",
+    "读取器列出了它，但没有给出文档",
+    "Let the reader raise its errors if it can (raise_on_error), or leave it out",
+    "若读取器支持，请让其抛出错误（raise_on_error），或将其排除",
+)
+
 _REASONS: Mapping[str, tuple[str, str, str, str]] = {
     "missing": (
         "The server has no Python module {}",
@@ -79,7 +87,7 @@ def reader_failure(failure: ReaderFailure) -> ReadFailure:
 
 def resource_failure(error: str) -> ReadFailure:
     """The failure of a resource that the reader could not load."""
-    return reader_failure({"kind": "failure", "reason": "failed", "detail": error})
+    return reader_failure({"kind": "failure", "reason": "failed", "detail": error}) if error else _NO_DOCUMENTS
 
 
 def not_allowed_reader(allowed: Sequence[str]) -> ReadFailure:

@@ -30,7 +30,7 @@ class DocumentHeader(TypedDict):
 
 
 class ResourceFailure(TypedDict):
-    """A resource that the reader could not load; ``error`` is the kind of the exception."""
+    """A resource that the reader could not load; ``error`` is the kind of the exception, empty for no documents."""
 
     kind: Literal["resource_failure"]
     resource: str

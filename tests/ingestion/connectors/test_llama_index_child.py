@@ -2,11 +2,15 @@
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ingestion.connectors.llama_index.child import ReaderUnusable, load_documents, make_reader
+from core.outbound.guard import OutboundGuard
+from ingestion.connectors.base import ConnectorEnvironment, KnownItem
+from ingestion.connectors.llama_index.child import LENGTH, ReaderUnusable, load_documents, make_reader
+from ingestion.connectors.llama_index.connector import LlamaIndexConnector, LlamaIndexSettings
 from ingestion.connectors.llama_index.wire import ReaderRequest
 
 OWN = "tests.fixtures.knowledge.llama_index_readers"
@@ -51,7 +55,25 @@ def test_reader_is_asked_by_the_call_that_it_has():
         list(load_documents(reader, request_of(f"{OWN}.SlowFeedReader", "resources"), io.BytesIO()))
 
 
-def test_resource_that_cannot_be_loaded_fails_alone(tmp_path: Any):
+@pytest.mark.anyio
+async def test_all_documents_of_a_resource_that_fails_stay(tmp_path: Path):
+    (tmp_path / "good.txt").write_text("good")
+    (tmp_path / "bad.txt").write_bytes(b"\xff\xfe")
+    bad = str(tmp_path / "bad.txt")
+
+    async def find_known(key: str) -> KnownItem | None:
+        return KnownItem("", {}) if key in {bad, f"{bad}#2", f"{bad}#3"} else None
+
+    environment = ConnectorEnvironment(OutboundGuard(), (), tmp_path, 1000, find_known, reader_modules=(DIRECTORY,))
+    arguments = {"input_dir": str(tmp_path), "errors": "strict"}
+    settings = LlamaIndexSettings.model_validate({"reader": DIRECTORY, "arguments": arguments})
+    connector = LlamaIndexConnector(settings, environment)
+    items = {item.key: item.failure.reason if item.failure else "" async for item in connector.items()}
+    failure = "reader_failed"
+    assert items == {str(tmp_path / "good.txt"): "", bad: failure, f"{bad}#2": failure, f"{bad}#3": failure}
+
+
+def test_resource_that_cannot_be_loaded_fails_alone(tmp_path: Path):
     for name in ("first.md", "second.md"):
         (tmp_path / name).write_text(name)
     reader = make_reader(DIRECTORY, {"input_dir": str(tmp_path)})
@@ -59,5 +81,5 @@ def test_resource_that_cannot_be_loaded_fails_alone(tmp_path: Any):
     replies = io.BytesIO()
     documents = list(load_documents(reader, request_of(DIRECTORY), replies))
     assert [document.text for _, document in documents] == ["second.md"]
-    failure = json.loads(replies.getvalue()[4:])
+    failure = json.loads(replies.getvalue()[LENGTH.size :])
     assert (failure["resource"], failure["error"]) == (str(tmp_path / "first.md"), "FileNotFoundError")
