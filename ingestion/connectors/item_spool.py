@@ -3,7 +3,7 @@
 import json
 import tempfile
 import weakref
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 from anyio import to_thread
@@ -11,6 +11,7 @@ from anyio import to_thread
 from ingestion.connectors.base import ItemGone, SourceItem
 
 _BLOCK = 256 * 1024
+_BATCH = 100
 
 
 class SpoolFull(Exception):
@@ -54,9 +55,11 @@ class ItemSpool:
         self._places[item.key] = start, len(head), len(content)
 
     async def items(self) -> AsyncGenerator[SourceItem]:
-        """All items, in their order."""
-        for key in self._places:
-            yield await to_thread.run_sync(self._item, key)
+        """All items, in their order and without their contents, which those that have not changed don't need."""
+        keys = list(self._places)
+        for start in range(0, len(keys), _BATCH):
+            for item in await to_thread.run_sync(self._heads, keys[start : start + _BATCH]):
+                yield item
 
     async def read(self, key: str) -> AsyncGenerator[bytes]:
         """The contents of an item; raises ``ItemGone`` if it is not here."""
@@ -66,11 +69,13 @@ class ItemSpool:
         for offset in range(0, size, _BLOCK):
             yield await to_thread.run_sync(self._read, start + head_size + offset, min(_BLOCK, size - offset))
 
-    def _item(self, key: str) -> SourceItem:
-        start, head_size, size = self._places[key]
-        name, fingerprint, attributes, state = json.loads(self._read(start, head_size))
-        content = self._read(start + head_size, size)
-        return SourceItem(key, name, fingerprint, state, content, attributes=attributes)
+    def _heads(self, keys: Sequence[str]) -> list[SourceItem]:
+        items: list[SourceItem] = []
+        for key in keys:
+            start, head_size, _ = self._places[key]
+            name, fingerprint, attributes, state = json.loads(self._read(start, head_size))
+            items.append(SourceItem(key, name, fingerprint, state, attributes=attributes))
+        return items
 
     def _read(self, start: int, size: int) -> bytes:
         self._file.seek(start)
