@@ -88,8 +88,8 @@ def _redis(folder: Path) -> Generator[str | None]:
 
 @contextlib.contextmanager
 def _postgres(folder: Path) -> Generator[str | None]:
-    programs = _find_postgres_programs()
-    as_user = _unprivileged_prefix()
+    programs = find_postgres_programs()
+    as_user = unprivileged_prefix()
     if programs is None or as_user is None:
         yield _find_running_postgres()
         return
@@ -136,7 +136,8 @@ async def _may_create_databases(url: str) -> bool:
         await connection.close()
 
 
-def _find_postgres_programs() -> Path | None:
+def find_postgres_programs() -> Path | None:
+    """The folder of PostgreSQL's own programs; None without them."""
     if initdb := shutil.which("initdb"):
         return Path(initdb).resolve().parent
     folders = Path("/usr/lib/postgresql").glob("*/bin")
@@ -144,7 +145,7 @@ def _find_postgres_programs() -> Path | None:
     return max(with_initdb, key=lambda folder: int(folder.parent.name), default=None)
 
 
-def _unprivileged_prefix() -> tuple[str, ...] | None:
+def unprivileged_prefix() -> tuple[str, ...] | None:
     """The command prefix that drops root, which PostgreSQL refuses; None if that is impossible."""
     if os.getuid() != 0:
         return ()

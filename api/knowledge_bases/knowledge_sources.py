@@ -74,7 +74,7 @@ class ConnectorAnswer(ResponseModel):
 
 
 class SyncFailureAnswer(ResponseModel):
-    """Why a sync failed or waits, or an item could not be read, and what to do about it."""
+    """Why a sync failed or waits, what to know of one that did not, or why an item could not be read, and what to do."""
 
     reason: str
     message: str
@@ -205,6 +205,7 @@ async def _checked_draft(context: CurrentContext, principal: Principal, body: Kn
         hidden_folder=current.data_dir,
         max_bytes=current.max_upload_bytes,
         find_known=find_known,
+        reader_modules=current.llama_index_readers,
     )
     await connector_type(settings, environment).check()
     target = settings.credentials_target

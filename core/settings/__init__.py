@@ -152,7 +152,14 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         default=(), description="Folders that administrators may keep knowledge bases in step with, by commas."
     )
     max_source_cache_bytes: int = Field(
-        default=2**30, ge=2**20, description="Most that one fetch of a Git source may bring, in bytes."
+        default=2**30,
+        ge=2**20,
+        description="Most that one fetch of a Git source, a query or a reader may bring, in bytes.",
+    )
+    llama_index_readers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Modules of LlamaIndex readers that administrators may run as sources, by commas; such as "
+        "llama_index.readers.json. They connect and read files as they like.",
     )
     max_request_bytes: int = Field(default=4 * 2**20, ge=1024, description="Largest JSON body in bytes.")
     max_run_request_bytes: int = Field(
@@ -274,6 +281,16 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         if not isinstance(value, str):
             return value
         return tuple(parse_host_port(entry).key for entry in value.split(",") if entry.strip())
+
+    @field_validator("llama_index_readers", mode="before")
+    @classmethod
+    def _read_modules(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        names = tuple(entry.strip() for entry in value.split(",") if entry.strip())
+        if not all(part.isidentifier() for name in names for part in name.split(".")):
+            raise ValueError("takes names of Python modules only")
+        return names
 
     @field_validator("source_folders", mode="before")
     @classmethod

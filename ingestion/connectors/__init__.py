@@ -11,10 +11,13 @@ from ingestion.connectors.bucket import BucketConnector
 from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
 from ingestion.connectors.git import GitConnector
+from ingestion.connectors.llama_index.connector import LlamaIndexConnector
 from ingestion.connectors.rest.confluence import ConfluenceConnector
 from ingestion.connectors.rest.feishu import FeishuConnector
 from ingestion.connectors.rest.github_issues import GitHubIssuesConnector
 from ingestion.connectors.rest.notion import NotionConnector
+from ingestion.connectors.sql.connector import SqlConnector
+from ingestion.connectors.sql.sqlite import SqliteConnector
 from ingestion.connectors.web import WebConnector
 
 CONNECTORS: Mapping[str, type[SourceConnector]] = {
@@ -29,6 +32,9 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
         ConfluenceConnector,
         FeishuConnector,
         NotionConnector,
+        SqlConnector,
+        SqliteConnector,
+        LlamaIndexConnector,
     )
 }
 

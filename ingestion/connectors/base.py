@@ -4,9 +4,9 @@ from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, SecretStr
+from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr
 
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
@@ -111,7 +111,7 @@ class SourceItem:
     state: Mapping[str, Any] = field(default_factory=dict[str, Any])
     content: bytes | None = None
     failure: ReadFailure | None = None
-    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+    attributes: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,8 @@ class ConnectorEnvironment:
         credentials: of the source, as its connector's ``CREDENTIALS`` say.
         cache_folder: of this source alone, for what is worth keeping between syncs; it may be gone at any time.
         max_cache_bytes: what may be put there at once.
+        reader_modules: of readers of LlamaIndex that the operator allows to be run.
+        max_memory_bytes: that such a reader may hold.
     """
 
     guard: OutboundGuard
@@ -137,6 +139,8 @@ class ConnectorEnvironment:
     credentials: ConnectorCredentials | None = field(default=None, repr=False)
     cache_folder: Path | None = None
     max_cache_bytes: int = 2**30
+    reader_modules: tuple[str, ...] = ()
+    max_memory_bytes: int = 2**30
 
 
 class SourceConnector(Protocol):
@@ -168,6 +172,13 @@ class SourceConnector(Protocol):
     def read(self, item: SourceItem) -> AsyncGenerator[bytes]:
         """An item's contents, at most ``max_bytes`` long; raises ``ItemUnreadable`` or ``ItemGone``."""
         ...
+
+
+@runtime_checkable
+class ConnectorWithNotice(Protocol):
+    """A connector that has something to say of a listing that came to its end; None for nothing."""
+
+    notice: ReadFailure | None
 
 
 def too_large(size_limit: int) -> ReadFailure:

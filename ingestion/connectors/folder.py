@@ -68,7 +68,7 @@ class FolderConnector:
         self.is_cut = False
 
     async def check(self) -> None:
-        allowed, _ = self._location()
+        allowed, _ = allowed_location(self._settings.path, self._environment.folders)
         try:
             await to_thread.run_sync(self._look)
         except OSError as error:
@@ -110,26 +110,12 @@ class FolderConnector:
         except OSError as error:
             raise SourceUnavailable(_unreadable(error)) from error
 
-    def _location(self) -> tuple[Path, tuple[str, ...]]:
-        """The allowed folder, and the parts of the path below it."""
-        path = Path(os.path.normpath(self._settings.path))
-        for allowed in self._environment.folders:
-            if path == allowed or allowed in path.parents:
-                return allowed, path.relative_to(allowed).parts
-        names = ", ".join(map(str, self._environment.folders)) or "-"
-        raise InvalidRequest(
-            "settings.path",
-            f"This folder is not allowed. Allowed are those below: {names}. Your operator lists them in "
-            "AGENTEX_SOURCE_FOLDERS",
-            f"不允许读取该文件夹。允许的文件夹：{names}。管理员可在 AGENTEX_SOURCE_FOLDERS 中配置",
-        )
-
     @contextmanager
     def _opened(self) -> Generator[int]:
-        allowed, parts = self._location()
+        allowed, parts = allowed_location(self._settings.path, self._environment.folders)
         # The operator's own path may have links.
         root = os.open(allowed, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        with _below(root, parts) as folder:
+        with open_below(root, parts) as folder:
             yield folder
 
     def _look(self) -> None:
@@ -151,7 +137,7 @@ class FolderConnector:
 
     def _open_file(self, path: str) -> int:
         parts = PurePosixPath(path).parts
-        with self._opened() as top, _below(os.dup(top), parts[:-1]) as folder:
+        with self._opened() as top, open_below(os.dup(top), parts[:-1]) as folder:
             descriptor = os.open(parts[-1], _FILE_FLAGS, dir_fd=folder)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -159,8 +145,23 @@ class FolderConnector:
         return descriptor
 
 
+def allowed_location(text: str, folders: Sequence[Path]) -> tuple[Path, tuple[str, ...]]:
+    """The allowed folder that a path lies in, and the parts of the path below it; raises ``InvalidRequest``."""
+    path = Path(os.path.normpath(text))
+    for allowed in folders:
+        if path == allowed or allowed in path.parents:
+            return allowed, path.relative_to(allowed).parts
+    names = ", ".join(map(str, folders)) or "-"
+    raise InvalidRequest(
+        "settings.path",
+        f"This folder is not allowed. Allowed are those below: {names}. Your operator lists them in "
+        "AGENTEX_SOURCE_FOLDERS",
+        f"不允许读取该文件夹。允许的文件夹：{names}。管理员可在 AGENTEX_SOURCE_FOLDERS 中配置",
+    )
+
+
 @contextmanager
-def _below(descriptor: int, parts: Sequence[str]) -> Generator[int]:
+def open_below(descriptor: int, parts: Sequence[str]) -> Generator[int]:
     """The folder at a path below an open one, which it closes; no part of the path may be a link."""
     try:
         for part in parts:
@@ -188,7 +189,7 @@ def _files(
         if stat.S_ISREG(status.st_mode):
             yield path, status
         elif stat.S_ISDIR(status.st_mode) and (status.st_dev, status.st_ino) != hidden and depth < _DEEPEST:
-            with _below(os.dup(folder), (name,)) as inner:
+            with open_below(os.dup(folder), (name,)) as inner:
                 yield from _files(inner, f"{path}/", hidden, depth=depth + 1)
 
 

@@ -7,6 +7,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO
 
 from anyio import to_thread
+from pydantic import JsonValue
 
 from core.errors.requests import InvalidRequest
 from core.settings import Settings
@@ -74,15 +75,19 @@ async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
         yield block
 
 
-def metadata_of(attributes: Mapping[str, str]) -> Attributes:
+def metadata_of(attributes: Mapping[str, JsonValue]) -> Attributes:
     """The metadata of an item's document; without what metadata can't hold, such as a very long address."""
     try:
-        return validate_attributes({name: value for name, value in attributes.items() if value})
+        return validate_attributes({name: value for name, value in attributes.items() if not _is_empty(value)})
     except InvalidRequest:
         return {}
 
 
-def merge_metadata(present: Attributes, attributes: Mapping[str, str]) -> Attributes:
+def merge_metadata(present: Attributes, attributes: Mapping[str, JsonValue]) -> Attributes:
     """A document's metadata with those that its item has now; what else a person gave it stays."""
-    empty = {name for name, value in attributes.items() if not value}
+    empty = {name for name, value in attributes.items() if _is_empty(value)}
     return {name: value for name, value in present.items() if name not in empty} | metadata_of(attributes)
+
+
+def _is_empty(value: JsonValue) -> bool:
+    return value is None or value == ""

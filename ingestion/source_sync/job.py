@@ -126,6 +126,8 @@ async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: JobLeas
         credentials=_credentials(context, source, connector_type, source_settings),
         cache_folder=cache_folder(settings, source.id),
         max_cache_bytes=settings.max_source_cache_bytes,
+        reader_modules=settings.llama_index_readers,
+        max_memory_bytes=settings.parse_memory_bytes,
     )
     return SyncTask(row, lease, source, lookup, owner, settings, connector_type(source_settings, environment))
 

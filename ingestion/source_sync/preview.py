@@ -7,7 +7,7 @@ from sqlmodel import col, select
 from core.db.unit_of_work import unit_of_work
 from ingestion.context import WorkerContext
 from ingestion.source_sync.items import key_hash
-from ingestion.source_sync.sync import SyncLost, SyncTask
+from ingestion.source_sync.sync import SyncLost, SyncTask, notice_words
 from ingestion.source_sync.tally import SyncTally
 from kb_service.knowledge_sources import syncs
 from kb_service.models import KnowledgeSourceItem, SyncStatus
@@ -42,7 +42,8 @@ class SyncPreview:
         if self._task.connector.LISTS_EVERYTHING:
             await self._count_gone(hashes)
         async with unit_of_work(self._context.database) as work:
-            values = self._tally.values | {"is_cut": self._task.connector.is_cut, "failure": None}
+            connector = self._task.connector
+            values = self._tally.values | {"is_cut": connector.is_cut, "failure": notice_words(connector)}
             await syncs.end(work, self._task.lease, SyncStatus.COMPLETED, **values)
 
     async def renew(self) -> bool:

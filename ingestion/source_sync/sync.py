@@ -12,7 +12,14 @@ from core.errors.conflicts import DocumentNameTaken
 from core.errors.requests import EmptyFile, UnsupportedFileType
 from core.logging import get_logger
 from core.settings import Settings
-from ingestion.connectors.base import ItemGone, ItemUnreadable, ReadFailure, SourceConnector, SourceItem
+from ingestion.connectors.base import (
+    ConnectorWithNotice,
+    ItemGone,
+    ItemUnreadable,
+    ReadFailure,
+    SourceConnector,
+    SourceItem,
+)
 from ingestion.context import WorkerContext
 from ingestion.source_sync import items
 from ingestion.source_sync.contents import StoredItem, merge_metadata, metadata_of, stored_item
@@ -202,10 +209,8 @@ class SourceSync:
         (result,) = await apply_uploads(work, task.owner, base, [upload], quota_bytes=quota)
         if isinstance(result, AgentexError):
             raise result
-        is_owner, current = (
-            bool(row and row.is_owner and document and document.id == result.document.id),
-            result.document,
-        )
+        is_owner = bool(row and row.is_owner and document and document.id == result.document.id)
+        current = result.document
         if result.outcome is UploadOutcome.CREATED:
             is_owner, current.attributes = True, metadata_of(item.attributes)
         elif is_owner and row is not None:
@@ -318,11 +323,18 @@ class SourceSync:
         return len(gone) > 0
 
     async def _write_end(self, status: SyncStatus) -> None:
-        values = self._tally.values | {"failure": None}
+        connector = self._task.connector
+        values = self._tally.values | {"failure": notice_words(connector)}
         async with unit_of_work(self._context.database) as work:
-            if not await syncs.end(work, self._task.lease, status, is_cut=self._task.connector.is_cut, **values):
+            if not await syncs.end(work, self._task.lease, status, is_cut=connector.is_cut, **values):
                 raise SyncLost
         log.info("source_sync.ended", sync_id=self._task.row.id, status=status.value)
+
+
+def notice_words(connector: SourceConnector) -> dict[str, str] | None:
+    """What a connector has to say of a listing that came to its end."""
+    notice = connector.notice if isinstance(connector, ConnectorWithNotice) else None
+    return notice.words if notice else None
 
 
 def refusal(error: AgentexError) -> ReadFailure:

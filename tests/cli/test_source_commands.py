@@ -54,6 +54,19 @@ def test_bucket_is_named_by_an_address_of_its_own(agentex: Agentex, admin: Api, 
     assert "nothing" not in listed
 
 
+def test_database_and_reader_are_named_by_places_of_their_own(agentex: Agentex, admin: Api, embedded: Server):
+    kb_id, port = admin.create_kb(), free_port()
+    settings = json.dumps({"query": "SELECT 1 AS id", "key_columns": ["id"]})
+    with allowed_targets(embedded, port):
+        said = agentex("kb", "source", "add", kb_id, f"postgresql://127.0.0.1:{port}/zoo", "--settings", settings)
+    assert "has no credentials" in said.out
+    (row,) = agentex("kb", "source", "list", kb_id, "--json").json["items"]
+    assert (row["name"], row["connector"]) == (f"127.0.0.1:{port}/zoo", "sql")
+    # No reader that this server allows.
+    said = agentex("kb", "source", "add", kb_id, "llama_index:os.system")
+    assert "AGENTEX_LLAMA_INDEX_READERS" in said.out + said.err
+
+
 def test_source_is_added_synchronized_and_deleted(agentex: Agentex, admin: Api, folder: Path):
     kb_id = admin.create_kb()
     said = agentex("kb", "source", "add", kb_id, str(folder), "--every", "5", "--exclude", "lynx*")

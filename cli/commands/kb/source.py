@@ -28,10 +28,12 @@ _OPEN = {"pending", "running"}
 _ORDER = ("created", "updated", "renamed", "deleted", "failed", "skipped", "unchanged")
 _SHOWN_EXAMPLES = 20
 _BUCKET = "s3://"
+_READER = "llama_index:"
+_DATABASES = ("postgresql://", "postgres://")
 _OBJECT = TypeAdapter(JsonObject)
 _CONNECTOR_HELP = (
-    "web, rss, git, s3, folder, github_issues, confluence, feishu or notion; by default git for an address that ends with "
-    ".git, web for another."
+    "web, rss, git, s3, sql, folder, sqlite, github_issues, confluence, feishu, notion or llama_index; by default git for "
+    "an address that ends with .git, web for another."
 )
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Its name or its id.")]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the server has finished.")]
@@ -87,7 +89,11 @@ async def add(
     client: ApiClient,
     knowledge_base: KnowledgeBaseArgument,
     place: Annotated[
-        str, typer.Argument(help="An http(s) address, s3://BUCKET/PREFIX, or the path of a folder on the server.")
+        str,
+        typer.Argument(
+            help="An http(s) address, s3://BUCKET/PREFIX, postgresql://HOST/DATABASE, llama_index:MODULE.CLASS, or the "
+            "path of a folder on the server."
+        ),
     ],
     name: Annotated[str | None, typer.Option(help="To tell sources apart; by default the place.")] = None,
     connector: Annotated[str | None, typer.Option(help=_CONNECTOR_HELP)] = None,
@@ -104,7 +110,7 @@ async def add(
     ask_credentials: AskCredentialsOption = False,
     no_wait: NoWaitOption = False,
 ) -> ExitCode:
-    """Keep a knowledge base in step with a web site, repository, feed, bucket, wiki, or a folder on the server."""
+    """Keep a knowledge base in step with a web site, repository, feed, bucket, database, wiki or a folder on the server."""
     base = await client.find_knowledge_base(knowledge_base)
     connector = connector or _connector_of(place)
     wishes = _place_settings(place)
@@ -268,7 +274,7 @@ async def _follow(
 
 def _show(output: Output, base: KnowledgeBaseRecord, row: _SourceRecord, record: _SyncRecord) -> None:
     if record.failure is not None:
-        output.print(record.failure.explain(output.language), "red")
+        output.print(record.failure.explain(output.language), "red" if record.status == "failed" else "yellow")
     if record.status != "failed" or record.counts:
         output.say(messages.PREVIEWED if record.is_preview else messages.RESULT, counts=_counts(output, record.counts))
     outcomes = [outcome for outcome in _ORDER if record.examples.get(outcome)]
@@ -305,14 +311,20 @@ def _place_settings(place: str) -> JsonObject:
     if place.startswith(_BUCKET):
         bucket, _, prefix = place.removeprefix(_BUCKET).partition("/")
         return {"bucket": bucket, "prefix": prefix}
+    if place.startswith(_READER):
+        return {"reader": place.removeprefix(_READER)}
     return {"url": place} if "://" in place else {"path": place}
 
 
 def _connector_of(place: str) -> str:
+    if place.startswith(_READER):
+        return "llama_index"
     if "://" not in place:
         return "folder"
     if place.startswith(_BUCKET):
         return "s3"
+    if place.startswith(_DATABASES):
+        return "sql"
     return "git" if urlsplit(place).path.rstrip("/").endswith(".git") else "web"
 
 

@@ -42,6 +42,7 @@ def test_web_site_is_added_followed_and_previewed(
         "Git repository",
         "RSS or Atom feed",
         "S3 bucket",
+        "PostgreSQL query",
         "GitHub issues",
         "Confluence",
         "Feishu or Lark",

@@ -47,10 +47,22 @@ function SettingField({ connector, field, values, onChange }: Props & { field: F
       />
     );
   }
-  if (kind === "patterns")
-    return <TextAreaField label={label} hint={hint} rows={2} name={path} value={value} onChange={onText} />;
-  if (kind === "choice") return <ChoiceField field={field} value={value} onText={onText} />;
   const { required, min, max } = field;
+  if (kind === "patterns" || kind === "lines" || kind === "json") {
+    const rows = kind === "lines" ? 4 : 2;
+    return (
+      <TextAreaField
+        label={label}
+        hint={hint}
+        rows={rows}
+        required={required}
+        name={path}
+        value={value}
+        onChange={onText}
+      />
+    );
+  }
+  if (kind === "choice") return <ChoiceField field={field} value={value} onText={onText} />;
   return (
     <TextField
       label={label}

@@ -5,11 +5,14 @@ export const CONNECTOR_NAMES = [
   "git",
   "rss",
   "s3",
+  "sql",
   "github_issues",
   "confluence",
   "feishu",
   "notion",
   "folder",
+  "sqlite",
+  "llama_index",
 ] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
@@ -43,6 +46,22 @@ export type SettingName =
   | "folder_token"
   | "databases"
   | "pages"
+  | "tls"
+  | "ca_certificate"
+  | "query"
+  | "key_columns"
+  | "title_column"
+  | "content_columns"
+  | "template"
+  | "attribute_columns"
+  | "fingerprint_column"
+  | "format"
+  | "timeout_seconds"
+  | "reader"
+  | "arguments"
+  | "load_arguments"
+  | "read"
+  | "id_key"
   | "include"
   | "exclude";
 export type CredentialName =
@@ -54,13 +73,15 @@ export type CredentialName =
   | "token"
   | "email"
   | "app_id"
-  | "app_secret";
+  | "app_secret"
+  | "secret_arguments";
 export type Value = string | boolean;
 export type Values = Readonly<Record<string, Value>>;
 
 export interface Field {
   name: SettingName;
-  kind: "text" | "url" | "number" | "switch" | "choice" | "patterns";
+  /** ``patterns`` are a list, one a line; ``lines`` one text of several lines, ``json`` an object. */
+  kind: "text" | "url" | "number" | "switch" | "choice" | "patterns" | "lines" | "json";
   /** Of a new source; empty text without. */
   initial?: Value;
   required?: boolean;
@@ -79,6 +100,18 @@ interface ConnectorForm {
 const PATTERNS: readonly Field[] = [
   { name: "include", kind: "patterns" },
   { name: "exclude", kind: "patterns" },
+];
+
+const QUERY: readonly Field[] = [
+  { name: "query", kind: "lines", required: true },
+  { name: "title_column", kind: "text" },
+  { name: "fingerprint_column", kind: "text" },
+  { name: "format", kind: "choice", choices: ["markdown", "text", "html"], initial: "markdown" },
+  { name: "template", kind: "lines" },
+  { name: "timeout_seconds", kind: "number", initial: "300", min: 1, max: 3600 },
+  { name: "key_columns", kind: "patterns", required: true },
+  { name: "content_columns", kind: "patterns" },
+  { name: "attribute_columns", kind: "patterns" },
 ];
 
 export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
@@ -173,6 +206,28 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       ...PATTERNS,
     ],
     credentials: [],
+  },
+  sql: {
+    fields: [
+      { name: "url", kind: "url", required: true },
+      { name: "tls", kind: "choice", choices: ["verify", "encrypt", "off"], initial: "verify" },
+      { name: "ca_certificate", kind: "lines", isShown: ({ tls }) => tls === "verify" },
+      ...QUERY,
+    ],
+    credentials: ["username", "password"],
+  },
+  sqlite: { fields: [{ name: "path", kind: "text", required: true }, ...QUERY], credentials: [] },
+  llama_index: {
+    fields: [
+      { name: "reader", kind: "text", required: true },
+      { name: "arguments", kind: "json" },
+      { name: "load_arguments", kind: "json" },
+      { name: "read", kind: "choice", choices: ["auto", "resources", "load_data"], initial: "auto" },
+      { name: "id_key", kind: "text" },
+      { name: "format", kind: "choice", choices: ["markdown", "text"], initial: "markdown" },
+      { name: "timeout_seconds", kind: "number", initial: "600", min: 1, max: 3600 },
+    ],
+    credentials: ["secret_arguments"],
   },
 };
 

@@ -65,3 +65,21 @@ test("a repository is named without its ending", () => {
   const values = { ...valuesOf("git", {}), url: "https://example.org/team/manuals.git" };
   expect(bodyOf({ ...empty, connector: "git", values }).name).toBe("example.org/team/manuals");
 });
+
+test("arguments of a reader are JSON, and what is none is left to the server", () => {
+  const reader = "llama_index.readers.json.JSONReader";
+  const stored = valuesOf("llama_index", { arguments: { levels_back: 1 } });
+  const values = { ...stored, reader, load_arguments: "{" };
+  expect(stored.arguments).toBe('{\n  "levels_back": 1\n}');
+  const body = bodyOf({ ...empty, connector: "llama_index", values });
+  expect(body.name).toBe(reader);
+  expect(body.settings).toMatchObject({ reader, arguments: { levels_back: 1 }, load_arguments: "{", id_key: "" });
+});
+
+test("a query has lists of columns, and a database is named without its scheme", () => {
+  const values = { ...valuesOf("sql", {}), url: "postgresql://db.example.org:5432/shop", key_columns: "id\nlang\n" };
+  expect(isComplete({ ...empty, connector: "sql", values })).toBe(false);
+  const body = bodyOf({ ...empty, connector: "sql", values: { ...values, query: "SELECT 1 AS id" } });
+  expect(body.name).toBe("db.example.org:5432/shop");
+  expect(body.settings).toMatchObject({ key_columns: ["id", "lang"], content_columns: [], timeout_seconds: 300 });
+});

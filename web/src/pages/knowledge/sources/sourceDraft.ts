@@ -45,6 +45,7 @@ export function valuesOf(connector: ConnectorName, settings: KnowledgeSource["se
 function shownValue({ kind, initial }: Field, setting: Setting | undefined): string | boolean {
   if (kind === "switch") return setting === undefined ? initial === true : setting === true;
   if (Array.isArray(setting)) return setting.join("\n");
+  if (kind === "json") return jsonText(setting);
   return String(setting ?? initial ?? "");
 }
 
@@ -68,6 +69,7 @@ function settingOf({ kind }: Field, value: string | boolean | undefined): Settin
   if (kind === "switch") return value === true;
   const text = String(value ?? "").trim();
   if (kind === "number") return Number(text);
+  if (kind === "json") return jsonOf(text);
   return kind === "patterns" ? patternsOf(text) : text;
 }
 
@@ -82,8 +84,9 @@ function placeOf({ connector, values }: SourceDraft): string {
 
 /** The place without what all have: `example.org/docs`, or the folder's own name. */
 function nameOf(place: string): string {
-  const address = place.replace(/^https?:\/\//, "").replace(/(\.git)?\/*$/, "");
-  const isAddress = /^https?:\/\//.test(place);
+  const scheme = /^(https?|postgres(ql)?):\/\//;
+  const address = place.replace(scheme, "").replace(/(\.git)?\/*$/, "");
+  const isAddress = scheme.test(place);
   return (isAddress ? address : address.split("/").at(-1))?.slice(0, 200) || place.slice(0, 200);
 }
 
@@ -91,6 +94,20 @@ function nameOf(place: string): string {
 export function intervals(source: KnowledgeSource | undefined): number[] {
   const choices = new Set([...INTERVALS, source?.sync_every_minutes ?? 0]);
   return [...choices].toSorted((first, second) => first - second);
+}
+
+function jsonText(setting: Setting | undefined): string {
+  const isEmpty = !setting || Object.keys(setting).length === 0;
+  return isEmpty ? "" : JSON.stringify(setting, null, 2);
+}
+
+/** What is no JSON goes to the server as it is, which says so. */
+function jsonOf(text: string): Setting {
+  try {
+    return text ? JSON.parse(text) : {};
+  } catch {
+    return text;
+  }
 }
 
 function patternsOf(text: string): string[] {

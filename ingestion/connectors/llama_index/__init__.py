@@ -1,0 +1,1 @@
+"""The connector of readers of LlamaIndex, which run in a child process."""

@@ -1,0 +1,1 @@
+"""The connector of databases, whose rows become documents."""
