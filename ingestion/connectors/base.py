@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr
 
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
+from ingestion.parsers.conversion.state import Conversion
 
 MOST_ITEMS = 20_000
 """Items of one source; a listing ends with ``SourceUnavailable`` beyond it."""
@@ -121,6 +122,7 @@ class ConnectorEnvironment:
         credentials: of the source, as its connector's ``CREDENTIALS`` say.
         cache_folder: of this source alone, for what is worth keeping between syncs; it may be gone at any time.
         max_cache_bytes: what may be put there at once.
+        conversion: whether documents are converted that no parser reads.
     """
 
     guard: OutboundGuard
@@ -131,6 +133,7 @@ class ConnectorEnvironment:
     credentials: ConnectorCredentials | None = field(default=None, repr=False)
     cache_folder: Path | None = None
     max_cache_bytes: int = 2**30
+    conversion: Conversion = Conversion.OFF
 
 
 class SourceConnector(Protocol):

@@ -8,6 +8,8 @@ class FailureReason(StrEnum):
     """The closed set of reasons in a document's status."""
 
     ARCHIVE_LIMITS = "archive_limits"
+    CONVERSION_FAILED = "conversion_failed"
+    CONVERTER_MISSING = "converter_missing"
     CORRUPT_FILE = "corrupt_file"
     CORRUPT_IMAGE = "corrupt_image"
     EMPTY_TEXT = "empty_text"
@@ -40,6 +42,19 @@ _TEXTS = {
         "Remove large embedded parts or split the document, then upload it again",
         "文件解压后的数据超出允许范围",
         "请删除较大的嵌入内容或拆分文档后重新上传",
+    ),
+    FailureReason.CONVERSION_FAILED: _FailureText(
+        "LibreOffice on this server could not convert the file",
+        "Open it in its own program, save it as docx, xlsx or pptx and upload that",
+        "服务器上的 LibreOffice 无法转换该文件",
+        "请用原程序打开，另存为 docx、xlsx 或 pptx 后上传",
+    ),
+    FailureReason.CONVERTER_MISSING: _FailureText(
+        "Reading old Office files needs LibreOffice, which is switched off or not installed on this server",
+        "Ask your operator to set AGENTEX_PARSERS=libreoffice and to install LibreOffice, then retry; "
+        "or save the file as docx, xlsx or pptx and upload that",
+        "读取旧版 Office 文件需要 LibreOffice，服务器未启用或未安装",
+        "请管理员设置 AGENTEX_PARSERS=libreoffice 并安装 LibreOffice 后重试；或另存为 docx、xlsx 或 pptx 后上传",
     ),
     FailureReason.CORRUPT_FILE: _FailureText(
         "The file is damaged or incomplete",

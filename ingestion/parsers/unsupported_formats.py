@@ -38,29 +38,38 @@ class UnsupportedFormat:
         return {"next_action": self.next_action, "next_action_zh": self.next_action_zh}
 
 
-def _office(endings: str, program: str, program_zh: str, target: str) -> UnsupportedFormat:
+def _office(endings: str, program: str, program_zh: str, target: str, *, is_old: bool = True) -> UnsupportedFormat:
     action = _CONVERT.format(program=program, target=target)
-    return UnsupportedFormat(endings, action, _CONVERT_ZH.format(program=program_zh, target=target), is_old_office=True)
+    action_zh = _CONVERT_ZH.format(program=program_zh, target=target)
+    return UnsupportedFormat(endings, action, action_zh, is_old_office=is_old)
 
 
 def _exported(endings: str, target: str, target_zh: str) -> UnsupportedFormat:
     return UnsupportedFormat(endings, _EXPORT.format(target=target), _EXPORT_ZH.format(target=target_zh))
 
 
-_DOC = _office("doc wps", "Word, WPS or LibreOffice", "Word、WPS 或 LibreOffice", "docx")
+_DOC = _office("doc dot wps", "Word, WPS or LibreOffice", "Word、WPS 或 LibreOffice", "docx")
 _XLS = _office("xls xlt et", "Excel, WPS or LibreOffice", "Excel、WPS 或 LibreOffice", "xlsx")
-_PPT = _office("ppt pps dps", "PowerPoint, WPS or LibreOffice", "PowerPoint、WPS 或 LibreOffice", "pptx")
+_PPT = _office("ppt pps pot dps", "PowerPoint, WPS or LibreOffice", "PowerPoint、WPS 或 LibreOffice", "pptx")
+_FLAT_TEXT = _office("fodt uot", "LibreOffice", "LibreOffice", "docx", is_old=False)
+_FLAT_TABLE = _office("fods", "LibreOffice", "LibreOffice", "xlsx", is_old=False)
+_FLAT_SLIDES = _office("fodp", "LibreOffice", "LibreOffice", "pptx", is_old=False)
 _PHOTO = _exported("heic heif avif gif", "JPEG or PNG", " JPEG 或 PNG ")
 UNREAD_FORMATS = (
     _DOC,
     _XLS,
     _PPT,
+    _FLAT_TEXT,
+    _FLAT_TABLE,
+    _FLAT_SLIDES,
     _PHOTO,
     _exported("pages key numbers", "docx, pptx or xlsx", " docx、pptx 或 xlsx "),
     _exported("mobi azw azw3 chm djvu caj", "EPUB or PDF", " EPUB 或 PDF "),
     _exported("xlsb", "xlsx", " xlsx "),
+    _exported("uos uop", "xlsx or pptx", " xlsx 或 pptx "),
+    _exported("wpd hwp sxw lwp", "docx", " docx "),
     _exported("ofd xps oxps vsd vsdx one", "PDF", " PDF "),
-    _exported("parquet dbf", "CSV", " CSV "),
+    _exported("parquet dbf slk dif", "CSV", " CSV "),
     _exported("mp3 wav m4a flac mp4 mov mkv avi webm", "a transcript (srt, vtt or txt)", "文字稿（srt、vtt 或 txt）"),
     UnsupportedFormat("rar 7z gz tgz tar xz bz2 zst", _UNPACK, _UNPACK_ZH),
 )
