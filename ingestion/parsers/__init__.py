@@ -47,7 +47,11 @@ RTF = Family("rtf", re.compile(rb"\{\\rtf"))
 IMAGE = Family(
     "image",
     # BMP's two letters alone would match texts that begin with them.
-    re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II\*\x00|MM\x00\*|RIFF.{4}WEBP|BM.{4}\x00{4}", re.DOTALL),
+    re.compile(
+        rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II\*\x00|MM\x00\*|RIFF.{4}WEBP|BM.{4}\x00{4}"
+        rb"|.{4}ftyp(?:hei[cxms]|hev[cxms]|mif1|msf1|avi[fs])",
+        re.DOTALL,
+    ),
     preflight="check_image",
     is_recognised=True,
 )
@@ -171,6 +175,8 @@ FORMATS = (
     Format("image/tiff", "tiff", "image.parser", IMAGE, "tif tiff"),
     Format("image/webp", "webp", "image.parser", IMAGE, "webp"),
     Format("image/bmp", "bmp", "image.parser", IMAGE, "bmp"),
+    Format("image/heic", "heic", "image.parser", IMAGE, "heic heif"),
+    Format("image/avif", "avif", "image.parser", IMAGE, "avif"),
     Format("text/csv", "csv", "text.csv", TEXT, "csv"),
     Format("text/tab-separated-values", "tsv", "text.csv", TEXT, "tsv tab"),
     Format("application/json", "json", "text.json", TEXT, "json geojson"),

@@ -12,6 +12,7 @@ class FailureReason(StrEnum):
     CONVERTER_MISSING = "converter_missing"
     CORRUPT_FILE = "corrupt_file"
     CORRUPT_IMAGE = "corrupt_image"
+    DECODER_MISSING = "decoder_missing"
     EMPTY_TEXT = "empty_text"
     IMAGE_TOO_LARGE = "image_too_large"
     NO_TEXT_LAYER = "no_text_layer"
@@ -67,6 +68,12 @@ _TEXTS = {
         "Open the picture in a viewer, save it again and upload the new copy",
         "图片已损坏或不完整",
         "请用看图软件打开并重新保存图片，然后上传新的副本",
+    ),
+    FailureReason.DECODER_MISSING: _FailureText(
+        "Reading this kind of photo (HEIC, AVIF) needs a decoder that is not installed on this server",
+        "Ask your operator to install agentex[heic], then retry; or save the photo as JPEG or PNG and upload that",
+        "读取这种照片（HEIC、AVIF）需要解码器，服务器尚未安装",
+        "请管理员安装 agentex[heic] 后重试；或另存为 JPEG 或 PNG 后上传",
     ),
     FailureReason.EMPTY_TEXT: _FailureText(
         "No text was found in the file",

@@ -14,8 +14,15 @@ from ingestion.parsers.conversion.formats import BY_SUFFIX as CONVERTED_BY_SUFFI
 from ingestion.parsers.conversion.formats import ConvertedFormat
 from ingestion.parsers.conversion.state import Conversion, advice_of
 from ingestion.parsers.image.ocr import is_installed
+from ingestion.parsers.image.photos import is_decodable, photo_kind
 from ingestion.parsers.text.charset import byte_order_mark, control_share, wide_form
-from ingestion.parsers.unsupported_formats import UnsupportedFormat, is_html, unread_contents, unsupported_format
+from ingestion.parsers.unsupported_formats import (
+    UNDECODED_PHOTO,
+    UnsupportedFormat,
+    is_html,
+    unread_contents,
+    unsupported_format,
+)
 
 HEAD_BYTES = 8192
 """How much of a file ``detect_type`` wants to see; fewer bytes mean that the file is no longer."""
@@ -93,7 +100,8 @@ def detect_type(name: str, head: bytes, size: int, conversion: Conversion = Conv
 
     Raises:
         EmptyFile: No bytes, or blanks only.
-        UnsupportedFileType: No parser for this ending, or bytes no parser can read; what to do is in the details.
+        UnsupportedFileType: No parser for this ending, or bytes no parser can read, a photo without its decoder among
+            them; what to do is in the details.
         OldOfficeFile: A doc, xls or ppt by its name or its bytes, and they are not converted.
         FileTypeMismatch: The bytes are of another type than the ending says.
         TextRecognitionMissing: A picture, and recognition is not installed.
@@ -253,5 +261,14 @@ def _check_binary(form: Format, content: str, head: bytes) -> None:
     others = (mark for kind, mark in _MARKS.items() if kind != form.file_type)
     if content == ZIP.name and form.mark not in head and any(mark in head for mark in others):
         raise FileTypeMismatch(extension=f".{form.file_type}", detected=content)
-    if form.family is IMAGE and not is_installed():
+    if form.family is IMAGE:
+        _check_decoders(form, head)
+
+
+def _check_decoders(form: Format, head: bytes) -> None:
+    """Refuse a picture that can't be read here."""
+    if not is_installed():
         raise TextRecognitionMissing(extra="agentex[ocr]")
+    kind = photo_kind(head)
+    if kind is not None and not is_decodable(kind):
+        raise UnsupportedFileType(extension=f".{form.file_type}", detected=kind, **UNDECODED_PHOTO.advice)

@@ -54,7 +54,13 @@ _PPT = _office("ppt pps pot dps", "PowerPoint, WPS or LibreOffice", "PowerPoint�
 _FLAT_TEXT = _office("fodt uot", "LibreOffice", "LibreOffice", "docx", is_old=False)
 _FLAT_TABLE = _office("fods", "LibreOffice", "LibreOffice", "xlsx", is_old=False)
 _FLAT_SLIDES = _office("fodp", "LibreOffice", "LibreOffice", "pptx", is_old=False)
-_PHOTO = _exported("heic heif avif gif", "JPEG or PNG", " JPEG 或 PNG ")
+_PICTURES = ("JPEG or PNG", " JPEG 或 PNG ")
+UNDECODED_PHOTO = UnsupportedFormat(
+    "heic avif",
+    _EXPORT.format(target=_PICTURES[0]) + ". Or ask your operator to install agentex[heic], with which HEIC is read",
+    _EXPORT_ZH.format(target=_PICTURES[1]) + "。或请管理员安装 agentex[heic]，即可读取 HEIC",
+)
+"""A photo whose decoder is not installed."""
 UNREAD_FORMATS = (
     _DOC,
     _XLS,
@@ -62,7 +68,7 @@ UNREAD_FORMATS = (
     _FLAT_TEXT,
     _FLAT_TABLE,
     _FLAT_SLIDES,
-    _PHOTO,
+    _exported("gif", *_PICTURES),
     _exported("pages key numbers", "docx, pptx or xlsx", " docx、pptx 或 xlsx "),
     _exported("mobi azw azw3 chm djvu caj", "EPUB or PDF", " EPUB 或 PDF "),
     _exported("xlsb", "xlsx", " xlsx "),
@@ -78,7 +84,6 @@ _BY_SUFFIX = {f".{ending}": form for form in UNREAD_FORMATS for ending in form.e
 _STREAMS = {"WordDocument": _DOC, "Workbook": _XLS, "PowerPoint Document": _PPT}
 _OLE_HEAD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PACKAGE = "EncryptedPackage".encode("utf-16-le")
-_PHOTO_HEAD = re.compile(rb".{4}ftyp(?:hei[cxms]|hev[cx]|mif1|msf1|avi[fs])", re.DOTALL)
 _HTML_HEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|table|meta|head)", re.IGNORECASE)
 
 
@@ -88,12 +93,10 @@ def unsupported_format(suffix: str) -> UnsupportedFormat | None:
 
 
 def unread_contents(head: bytes) -> UnsupportedFormat | None:
-    """The format that a file's first bytes show, whatever its name: an old Office file or a photo of a telephone.
+    """The old Office format that a file's first bytes show, whatever its name.
 
     A protected docx, xlsx or pptx is an OLE compound file as well; it is none of these.
     """
-    if _PHOTO_HEAD.match(head):
-        return _PHOTO
     if not head.startswith(_OLE_HEAD) or _PACKAGE in head:
         return None
     return next((form for name, form in _STREAMS.items() if name.encode("utf-16-le") in head), None)

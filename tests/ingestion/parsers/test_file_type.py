@@ -156,6 +156,7 @@ def test_content_of_another_kind_is_refused_as_mismatch(name, content):
         of(name, content)
 
 
+PHOTO = b"\x00\x00\x00\x18ftypheic" + RANDOM
 PICTURES = [
     ("a.png", PNG + RANDOM, "png"),
     ("a.JPG", b"\xff\xd8\xff\xe0" + RANDOM, "jpeg"),
@@ -164,6 +165,12 @@ PICTURES = [
     ("a.bmp", b"BM\x00\x10\x00\x00" + bytes(60), "bmp"),
     # Viewers don't mind, and neither does the decoder.
     ("a.png", b"\xff\xd8\xff\xe0" + RANDOM, "png"),
+    ("a.HEIC", PHOTO, "heic"),
+    ("a.heif", PHOTO.replace(b"heic", b"mif1"), "heic"),
+    ("a.jpg", PHOTO, "jpeg"),
+    ("a.avif", PHOTO.replace(b"heic", b"avif"), "avif"),
+    # Some telephones rename what they send.
+    ("a.heic", b"\xff\xd8\xff\xe0" + RANDOM, "heic"),
 ]
 
 
@@ -183,8 +190,26 @@ def test_picture_is_refused_with_the_name_of_the_extra_where_it_is_not(name, con
     assert "agentex[ocr]" in refused.value.message_zh
 
 
+@pytest.mark.parametrize(("name", "content", "kind"), [("a.heic", PHOTO, "heic"), ("a.jpg", PHOTO, "heic")])
+def test_photo_is_refused_with_what_to_do_where_its_decoder_is_not_installed(name, content, kind, monkeypatch):
+    monkeypatch.setattr(detection, "is_installed", lambda: True)
+    monkeypatch.setattr(detection, "is_decodable", lambda _: False)
+    with pytest.raises(UnsupportedFileType) as refused:
+        of(name, content)
+    assert refused.value.details["detected"] == kind
+    for language in ("", "_zh"):
+        action = refused.value.details[f"next_action{language}"]
+        assert "agentex[heic]" in action
+        assert "JPEG" in action
+
+
+def test_photo_under_the_name_of_a_text_is_refused_as_a_picture():
+    with pytest.raises(FileTypeMismatch) as refused:
+        of("a.txt", PHOTO)
+    assert refused.value.details["detected"] == "image"
+
+
 WORD, BOOK, SLIDES = (OLE + name.encode("utf-16-le") for name in ("WordDocument", "Workbook", "PowerPoint Document"))
-PHOTO = b"\x00\x00\x00\x18ftypheic" + RANDOM
 
 
 @pytest.mark.parametrize(
@@ -316,8 +341,7 @@ def test_message_with_an_old_office_file_and_a_protected_one_are_taken():
 @pytest.mark.parametrize(
     ("name", "content", "next_step"),
     [
-        ("a.heic", PHOTO, "JPEG or PNG"),
-        ("photo.jpg", PHOTO, "JPEG or PNG"),
+        ("a.gif", b"GIF89a" + RANDOM, "JPEG or PNG"),
         ("a.pages", ZIP, "docx, pptx or xlsx"),
         ("a.mobi", RANDOM, "EPUB or PDF"),
         ("a.ofd", ZIP, "PDF"),
