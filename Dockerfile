@@ -18,6 +18,12 @@ RUN pip install --no-deps .
 RUN export AGENTEX_CACHE_DIR=/opt/cache && python -m kb_service.embeddings.prepare && python -m kb_service.query_translation.prepare
 
 FROM python:3.12-slim
+# LibreOffice, which converts old Office files (AGENTEX_PARSERS=libreoffice), with --build-arg LIBREOFFICE=1.
+ARG LIBREOFFICE
+RUN if [ -n "$LIBREOFFICE" ]; then apt-get update \
+    && apt-get install -y --no-install-recommends \
+        libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui \
+    && rm -rf /var/lib/apt/lists/*; fi
 RUN useradd --uid 10001 --create-home agentex \
     && install --directory --owner agentex --group agentex --mode 700 /data /run/agentex
 COPY --from=build /opt/agentex /opt/agentex

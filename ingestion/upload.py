@@ -14,7 +14,9 @@ from core.errors.auth import NotFound, ReadOnly
 from core.errors.base import AgentexError
 from core.errors.requests import EmptyFile, FileTooLarge, InvalidRequest
 from core.runtime_config.live import LiveSettings
-from ingestion.parsers import PARSERS, run_preflight
+from ingestion.parsers import has_preflight, run_preflight
+from ingestion.parsers.conversion.availability import conversion_state
+from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.limits import ParseLimits
 from kb_service.document_names import clean_name
@@ -109,6 +111,11 @@ class UploadService:
         self._limits = limits
         self._after_commit = after_commit
 
+    @property
+    def conversion(self) -> Conversion:
+        """Whether documents are converted that no parser reads."""
+        return conversion_state(self._live.environment)
+
     async def open(self, principal: Principal, knowledge_base_id: str) -> UploadTarget:
         """Check the right to upload before any byte is read; KnowledgeBaseNotFound or ReadOnly."""
         async with self._database.reading() as session:
@@ -157,10 +164,10 @@ class UploadService:
             raise FileTooLarge(max_bytes=target.max_bytes)
         options = UploadOptions.parse(file.on_conflict, file.metadata)
         name = clean_name(file.name)
-        detected = detect_type(name, await file.head(), file.size)
+        detected = detect_type(name, await file.head(), file.size, self.conversion)
         if not file.size:
             raise EmptyFile(field="file")
-        if PARSERS[detected.name].preflight is not None:
+        if has_preflight(detected.name):
             # Before any byte is stored; reading an e-book's directory takes a millisecond.
             await to_thread.run_sync(run_preflight, detected.name, file.file, self._limits)
         return _CheckedUpload(file, name, FileType(detected.name, detected.file_type), options)

@@ -20,6 +20,7 @@ from anyio import to_thread
 
 from core.errors.base import AgentexError
 from core.errors.requests import ArchiveMemberRefused, CorruptArchive, EmptyFile
+from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.file_type import (
     HEAD_BYTES,
     DetectedType,
@@ -71,12 +72,12 @@ class ZipUpload:
         self._content = content
         self.members = members
 
-    async def detect(self, member: ZipMember) -> DetectedType:
+    async def detect(self, member: ZipMember, conversion: Conversion) -> DetectedType:
         """The type of a member, by its name and its first bytes; raises its refusal."""
         if member.refusal is not None:
             raise member.refusal
         head = await to_thread.run_sync(self._read_head, member)
-        return detect_type(member.path, head, member.size)
+        return detect_type(member.path, head, member.size, conversion)
 
     async def read(self, member: ZipMember) -> AsyncGenerator[bytes]:
         """A member's bytes in blocks, unpacked on demand; ArchiveMemberRefused if damaged, OSError for the disk."""

@@ -12,6 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 from core.settings import Settings
 from core.text.sanitize import strip_hidden
 from ingestion.parsers import FORMATS, run_preflight
+from ingestion.parsers.conversion.availability import conversion_state
+from ingestion.parsers.conversion.converter import open_converter
+from ingestion.parsers.conversion.formats import CONVERTED_FORMATS
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.image.ocr import OcrSettings
@@ -31,8 +34,9 @@ _PARSE_SECONDS = 20
 _AT_ONCE = 2
 _SPLIT = SPLITTERS["heading_recursive"].split
 _SIZES = SplitSizes(chunk_size=300, chunk_overlap=0)
-_BY_MEDIA_TYPE = {form.media_type: form.endings.split()[0] for form in FORMATS}
-_SUFFIXES = frozenset(suffix for form in FORMATS for suffix in form.suffixes)
+_ALL_FORMATS = (*FORMATS, *CONVERTED_FORMATS)
+_BY_MEDIA_TYPE = {form.media_type: form.endings.split()[0] for form in _ALL_FORMATS}
+_SUFFIXES = frozenset(suffix for form in _ALL_FORMATS for suffix in form.suffixes)
 _LONGEST_NAME = 200
 
 
@@ -87,7 +91,8 @@ class DocumentParser:
 
     def __init__(self, settings: Settings) -> None:
         recognition = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
-        self._pool = ParserPool(_AT_ONCE, recognition=recognition)
+        self._pool = ParserPool(_AT_ONCE, recognition=recognition, converter=open_converter(settings))
+        self._conversion = conversion_state(settings)
         self._limits = replace(
             parse_limits(settings),
             seconds=min(_PARSE_SECONDS, settings.parse_timeout_seconds),
@@ -106,7 +111,7 @@ class DocumentParser:
             UnreadableFile: It has no text, is damaged or takes too long.
         """
         name = _file_name(content, filename, mime_type)
-        detected = detect_type(name, content[:HEAD_BYTES], len(content))
+        detected = detect_type(name, content[:HEAD_BYTES], len(content), self._conversion)
         try:
             async with asyncio.timeout(READ_SECONDS):
                 await asyncio.to_thread(run_preflight, detected.name, BytesIO(content), self._limits)

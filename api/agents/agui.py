@@ -35,6 +35,9 @@ from core.errors.conflicts import (
 from core.errors.requests import InterruptAnswerInvalid, InvalidRunInput, MalformedJson, UnknownAgentType
 from core.errors.server import ShuttingDown
 from ingestion.parsers import PARSERS
+from ingestion.parsers.conversion.availability import conversion_state
+from ingestion.parsers.conversion.formats import BY_MEDIA_TYPE
+from ingestion.parsers.conversion.state import Conversion
 
 router = Router(tags=["ag-ui"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -133,6 +136,7 @@ _INPUT = {"image": True, "audio": False, "video": False, "pdf": True, "file": Tr
 
 async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
     """What this agent can do, in the shape of AG-UI's `AgentCapabilities`."""
+    converted = BY_MEDIA_TYPE if conversion_state(settings) is Conversion.ON else {}
     fields: dict[str, Any] = {
         "identity": {
             "name": "Agentex",
@@ -160,7 +164,7 @@ async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
             "agentTypes": sorted(STRATEGIES),
             "attachments": {
                 "imageTypes": list(MIME_TYPES),
-                "documentTypes": sorted(PARSERS),
+                "documentTypes": sorted({*PARSERS, *converted}),
                 "maxCharacters": MOST_CHARACTERS,
                 "sources": ["data", "url"],
                 "maxPerMessage": MOST_ATTACHMENTS,

@@ -30,6 +30,7 @@ from core.errors.requests import (
     UnsupportedFileType,
 )
 from core.errors.server import EmbeddingModelNotServed, StorageFull
+from ingestion.parsers.conversion.availability import conversion_state
 from ingestion.parsers.file_type import detect_type
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.preview import SplitPreview, SplitRequest
@@ -183,7 +184,8 @@ async def _sent(context: AppContext, request: Request) -> AsyncGenerator[tuple[P
     settings = await context.live.now()
     async with single_file_form(request, max_bytes=settings.max_upload_bytes) as form:
         name = document_names.clean_name(form.file.filename or "")
-        file_type = detect_type(name, await read_head(form.file), form.file.size or 0)
+        conversion = conversion_state(context.settings)
+        file_type = detect_type(name, await read_head(form.file), form.file.size or 0, conversion)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
             path = Path(folder) / "file"
             await _write(path, form.file)

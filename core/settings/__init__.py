@@ -23,6 +23,7 @@ from core.types.network import HostPort, is_loopback_host, parse_host_port
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
+_OPTIONAL_PARSERS = frozenset({"libreoffice"})
 _WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 (said, not bound)
 _SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret", "backup_passphrase")
 
@@ -173,6 +174,11 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         default=2**30, ge=2**27, description="Memory the parser child may use on one document."
     )
     parse_output_characters: int = Field(default=50_000_000, ge=1000, description="Most text one document may give.")
+    parsers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Programs beside our own parsers that read documents, by commas: libreoffice converts old "
+        "Office files (doc, xls, ppt).",
+    )
     ocr_languages: str = Field(
         default="chi_sim+eng",
         pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
@@ -290,6 +296,16 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         names = tuple(entry.strip() for entry in value.split(",") if entry.strip())
         if not all(part.isidentifier() for name in names for part in name.split(".")):
             raise ValueError("takes names of Python modules only")
+        return names
+
+    @field_validator("parsers", mode="before")
+    @classmethod
+    def _read_parsers(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        names = tuple(dict.fromkeys(entry.strip().lower() for entry in value.split(",") if entry.strip()))
+        if not _OPTIONAL_PARSERS.issuperset(names):
+            raise ValueError(f"may name only: {', '.join(sorted(_OPTIONAL_PARSERS))}")
         return names
 
     @field_validator("source_folders", mode="before")

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr
 
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
+from ingestion.parsers.conversion.state import Conversion
 
 MOST_ITEMS = 20_000
 """Items of one source; a listing ends with ``SourceUnavailable`` beyond it."""
@@ -129,6 +130,7 @@ class ConnectorEnvironment:
         max_cache_bytes: what may be put there at once.
         reader_modules: of readers of LlamaIndex that the operator allows to be run.
         max_memory_bytes: that such a reader may hold.
+        conversion: whether documents are converted that no parser reads.
     """
 
     guard: OutboundGuard
@@ -141,6 +143,7 @@ class ConnectorEnvironment:
     max_cache_bytes: int = 2**30
     reader_modules: tuple[str, ...] = ()
     max_memory_bytes: int = 2**30
+    conversion: Conversion = Conversion.OFF
 
 
 class SourceConnector(Protocol):

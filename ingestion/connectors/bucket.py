@@ -164,8 +164,8 @@ class BucketConnector:
     def _accepts(self, entry: BucketObject) -> bool:
         # Consoles show empty objects of such names as folders.
         is_folder = entry.key.endswith("/") and not entry.size
-        is_wanted = has_parser(entry.key) and is_included(entry.key, self._settings.include, self._settings.exclude)
-        return is_wanted and not is_folder
+        is_read = has_parser(entry.key, self._environment.conversion)
+        return is_read and not is_folder and is_included(entry.key, self._settings.include, self._settings.exclude)
 
     def _item(self, entry: BucketObject) -> SourceItem:
         parts = entry.key.split("/")

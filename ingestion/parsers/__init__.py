@@ -47,7 +47,11 @@ RTF = Family("rtf", re.compile(rb"\{\\rtf"))
 IMAGE = Family(
     "image",
     # BMP's two letters alone would match texts that begin with them.
-    re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II\*\x00|MM\x00\*|RIFF.{4}WEBP|BM.{4}\x00{4}", re.DOTALL),
+    re.compile(
+        rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II\*\x00|MM\x00\*|RIFF.{4}WEBP|BM.{4}\x00{4}"
+        rb"|.{4}ftyp(?:hei[cxms]|hev[cxms]|mif1|msf1|avi[fs])",
+        re.DOTALL,
+    ),
     preflight="check_image",
     is_recognised=True,
 )
@@ -145,25 +149,34 @@ _ODS = b"opendocument.spreadsheet"
 
 FORMATS = (
     Format("text/markdown", "markdown", "text.markdown", TEXT, "md markdown mdown mkd mdx"),
-    Format("text/plain", "text", "text.plain", TEXT, "txt text log rst adoc asciidoc org", check="check_text"),
+    Format(
+        "text/plain",
+        "text",
+        "text.plain",
+        TEXT,
+        "txt text log rst adoc asciidoc org mediawiki textile texi texinfo",
+        check="check_text",
+    ),
     Format("text/html", "html", "web.html", TEXT, "html htm xhtml"),
     Format("application/pdf", "pdf", "pdf.parser", PDF, "pdf"),
-    Format(_WORD, "docx", "office.docx", ZIP, "docx docm", mark=b"word/"),
-    Format(_POINT, "pptx", "office.pptx", ZIP, "pptx pptm ppsx", mark=b"ppt/"),
-    Format(_EXCEL, "xlsx", "office.xlsx", ZIP, "xlsx xlsm", mark=b"xl/"),
-    Format(f"{_OPEN}.text", "odt", "office.odf", ZIP, "odt", mark=b"opendocument.text"),
-    Format(f"{_OPEN}.presentation", "odp", "office.odf", ZIP, "odp", mark=_ODP),
-    Format(f"{_OPEN}.spreadsheet", "ods", "office.odf", ZIP, "ods", mark=_ODS),
+    Format(_WORD, "docx", "office.docx", ZIP, "docx docm dotx dotm", mark=b"word/"),
+    Format(_POINT, "pptx", "office.pptx", ZIP, "pptx pptm ppsx ppsm potx potm", mark=b"ppt/"),
+    Format(_EXCEL, "xlsx", "office.xlsx", ZIP, "xlsx xlsm xltx xltm", mark=b"xl/"),
+    Format(f"{_OPEN}.text", "odt", "office.odf", ZIP, "odt ott", mark=b"opendocument.text"),
+    Format(f"{_OPEN}.presentation", "odp", "office.odf", ZIP, "odp otp", mark=_ODP),
+    Format(f"{_OPEN}.spreadsheet", "ods", "office.odf", ZIP, "ods ots", mark=_ODS),
     Format("application/epub+zip", "epub", "web.epub", ZIP, "epub", mark=b"application/epub+zip"),
     Format("application/rtf", "rtf", "office.rtf", RTF, "rtf"),
     Format("message/rfc822", "eml", "email.eml", TEXT, "eml", has_parts=True),
     Format("application/vnd.ms-outlook", "msg", "email.msg", OLE, "msg"),
-    Format("application/xml", "xml", "text.xml", TEXT, "xml rss atom"),
+    Format("application/xml", "xml", "text.xml", TEXT, "xml rss atom opml fb2"),
     Format("image/png", "png", "image.parser", IMAGE, "png"),
     Format("image/jpeg", "jpeg", "image.parser", IMAGE, "jpg jpeg"),
     Format("image/tiff", "tiff", "image.parser", IMAGE, "tif tiff"),
     Format("image/webp", "webp", "image.parser", IMAGE, "webp"),
     Format("image/bmp", "bmp", "image.parser", IMAGE, "bmp"),
+    Format("image/heic", "heic", "image.parser", IMAGE, "heic heif"),
+    Format("image/avif", "avif", "image.parser", IMAGE, "avif"),
     Format("text/csv", "csv", "text.csv", TEXT, "csv"),
     Format("text/tab-separated-values", "tsv", "text.csv", TEXT, "tsv tab"),
     Format("application/json", "json", "text.json", TEXT, "json geojson"),
@@ -179,6 +192,7 @@ FORMATS = (
     Format("text/x-source", "code", "text.source_code", TEXT, _CODE),
 )
 PARSERS = {form.media_type: form for form in FORMATS}
+MEDIA_TYPE_OF = {form.file_type: form.media_type for form in FORMATS}
 LANGUAGE_OF_SUFFIX = {f".{suffix}": language for language, names in LANGUAGES.items() for suffix in names.split()}
 
 
@@ -195,9 +209,15 @@ def parser_for(media_type: str) -> Parse:
     return cast("Parse", module.parse)
 
 
+def has_preflight(media_type: str) -> bool:
+    """Whether an upload's declared size is checked; what is converted before it is parsed declares none."""
+    form = PARSERS.get(media_type)
+    return form is not None and form.preflight is not None
+
+
 def run_preflight(media_type: str, file: IO[bytes], limits: ParseLimits) -> None:
     """Refuse an upload whose declared size is beyond a limit; loads Pillow: not for the event loop."""
-    name = PARSERS[media_type].preflight
-    if name is not None:
-        check = cast("Preflight", getattr(import_module(f"{__name__}.preflight"), name))
+    form = PARSERS.get(media_type)
+    if form is not None and form.preflight is not None:
+        check = cast("Preflight", getattr(import_module(f"{__name__}.preflight"), form.preflight))
         check(file, limits)

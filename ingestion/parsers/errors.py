@@ -8,8 +8,11 @@ class FailureReason(StrEnum):
     """The closed set of reasons in a document's status."""
 
     ARCHIVE_LIMITS = "archive_limits"
+    CONVERSION_FAILED = "conversion_failed"
+    CONVERTER_MISSING = "converter_missing"
     CORRUPT_FILE = "corrupt_file"
     CORRUPT_IMAGE = "corrupt_image"
+    DECODER_MISSING = "decoder_missing"
     EMPTY_TEXT = "empty_text"
     IMAGE_TOO_LARGE = "image_too_large"
     NO_TEXT_LAYER = "no_text_layer"
@@ -41,6 +44,19 @@ _TEXTS = {
         "文件解压后的数据超出允许范围",
         "请删除较大的嵌入内容或拆分文档后重新上传",
     ),
+    FailureReason.CONVERSION_FAILED: _FailureText(
+        "LibreOffice on this server could not convert the file",
+        "Open it in its own program, save it as docx, xlsx or pptx and upload that",
+        "服务器上的 LibreOffice 无法转换该文件",
+        "请用原程序打开，另存为 docx、xlsx 或 pptx 后上传",
+    ),
+    FailureReason.CONVERTER_MISSING: _FailureText(
+        "Reading old Office files needs LibreOffice, which is switched off or not installed on this server",
+        "Ask your operator to set AGENTEX_PARSERS=libreoffice and to install LibreOffice, then retry; "
+        "or save the file as docx, xlsx or pptx and upload that",
+        "读取旧版 Office 文件需要 LibreOffice，服务器未启用或未安装",
+        "请管理员设置 AGENTEX_PARSERS=libreoffice 并安装 LibreOffice 后重试；或另存为 docx、xlsx 或 pptx 后上传",
+    ),
     FailureReason.CORRUPT_FILE: _FailureText(
         "The file is damaged or incomplete",
         "Open the file in its own program, save it again and upload the new copy",
@@ -52,6 +68,12 @@ _TEXTS = {
         "Open the picture in a viewer, save it again and upload the new copy",
         "图片已损坏或不完整",
         "请用看图软件打开并重新保存图片，然后上传新的副本",
+    ),
+    FailureReason.DECODER_MISSING: _FailureText(
+        "Reading this kind of photo (HEIC, AVIF) needs a decoder that is not installed on this server",
+        "Ask your operator to install agentex[heic], then retry; or save the photo as JPEG or PNG and upload that",
+        "读取这种照片（HEIC、AVIF）需要解码器，服务器尚未安装",
+        "请管理员安装 agentex[heic] 后重试；或另存为 JPEG 或 PNG 后上传",
     ),
     FailureReason.EMPTY_TEXT: _FailureText(
         "No text was found in the file",

@@ -7,11 +7,22 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from zipfile import ZipFile
 
+from core.errors.base import AgentexError
 from core.errors.requests import EmptyFile, FileTypeMismatch, OldOfficeFile, TextRecognitionMissing, UnsupportedFileType
 from ingestion.parsers import FAMILIES, FORMATS, IMAGE, LANGUAGE_OF_SUFFIX, OLE, PDF, RTF, TEXT, ZIP, Format
+from ingestion.parsers.conversion.formats import BY_SUFFIX as CONVERTED_BY_SUFFIX
+from ingestion.parsers.conversion.formats import ConvertedFormat
+from ingestion.parsers.conversion.state import Conversion, advice_of
 from ingestion.parsers.image.ocr import is_installed
+from ingestion.parsers.image.photos import is_decodable, photo_kind
 from ingestion.parsers.text.charset import byte_order_mark, control_share, wide_form
-from ingestion.parsers.unsupported_formats import UnsupportedFormat, is_html, unread_contents, unsupported_format
+from ingestion.parsers.unsupported_formats import (
+    UNDECODED_PHOTO,
+    UnsupportedFormat,
+    is_html,
+    unread_contents,
+    unsupported_format,
+)
 
 HEAD_BYTES = 8192
 """How much of a file ``detect_type`` wants to see; fewer bytes mean that the file is no longer."""
@@ -81,13 +92,17 @@ class DetectedType:
     file_type: str
 
 
-def detect_type(name: str, head: bytes, size: int) -> DetectedType:
+def detect_type(name: str, head: bytes, size: int, conversion: Conversion = Conversion.OFF) -> DetectedType:
     """The type of an uploaded file; only the ending of its name counts.
+
+    Args:
+        conversion: whether this server has formats converted that no parser reads.
 
     Raises:
         EmptyFile: No bytes, or blanks only.
-        UnsupportedFileType: No parser for this ending, or bytes no parser can read; what to do is in the details.
-        OldOfficeFile: A doc, xls or ppt by its name or its bytes.
+        UnsupportedFileType: No parser for this ending, or bytes no parser can read, a photo without its decoder among
+            them; what to do is in the details.
+        OldOfficeFile: A doc, xls or ppt by its name or its bytes, and they are not converted.
         FileTypeMismatch: The bytes are of another type than the ending says.
         TextRecognitionMissing: A picture, and recognition is not installed.
     """
@@ -95,15 +110,18 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
     form = _BY_SUFFIX.get(suffix)
     if size == 0 or (size <= len(head) and _is_blank(head)):
         raise EmptyFile
+    converted = _converted_format(suffix, form, head)
+    if converted is not None and conversion is Conversion.ON:
+        return DetectedType(converted.media_type, converted.file_type)
     if form is None:
-        raise _unsupported(suffix, head)
+        raise _unsupported(suffix, head, conversion)
     if form.family is PDF and b"%PDF-".startswith(head):
         raise EmptyFile
     content = _content_kind(head)
     # A message may carry an old Office file, whose streams are then its own.
     unread = unread_contents(head) if form.family is not OLE else None
     if unread is not None:
-        raise _refusal(unread, suffix, detected=unread.label)
+        raise _refusal(unread, suffix, conversion, detected=unread.label)
     if form.family is TEXT:
         _check_text(suffix, head, content)
     else:
@@ -111,9 +129,13 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
     return DetectedType(form.media_type, LANGUAGE_OF_SUFFIX.get(suffix, form.file_type))
 
 
-def has_parser(name: str) -> bool:
-    """Whether a parser reads files whose names end like this."""
-    return _suffix(name) in _BY_SUFFIX
+def has_parser(name: str, conversion: Conversion = Conversion.OFF) -> bool:
+    """Whether files whose names end like this are read, after a conversion if need be.
+
+    Where LibreOffice is only missing they count: a source must not lose its documents by that.
+    """
+    suffix = _suffix(name)
+    return suffix in _BY_SUFFIX or (conversion is not Conversion.OFF and suffix in CONVERTED_BY_SUFFIX)
 
 
 def refuse_document_by_name(name: str) -> None:
@@ -146,15 +168,30 @@ def _document_kind(archive: ZipFile) -> str | None:
     return next((kind for kind, mark in _MARKS.items() if mark in folders), None)
 
 
-def _unsupported(suffix: str, head: bytes) -> UnsupportedFileType:
+def _converted_format(suffix: str, form: Format | None, head: bytes) -> ConvertedFormat | None:
+    """The format that a file is converted from; by its bytes, if they are of another old Office program."""
+    if form is not None and form.family is not ZIP:
+        return None
+    by_name = CONVERTED_BY_SUFFIX.get(suffix)
+    unread = unread_contents(head)
+    if unread is not None and (by_name is None or by_name.container == "ole"):
+        return CONVERTED_BY_SUFFIX.get(f".{unread.label}")
+    return by_name if by_name is not None and by_name.matches(head) else None
+
+
+def _unsupported(suffix: str, head: bytes, conversion: Conversion) -> AgentexError:
     """The refusal of a file whose ending no parser has."""
     unread = unsupported_format(suffix)
     if unread is None:
         hint = _AS_ARCHIVE if suffix == ".zip" else {}
-        return UnsupportedFileType(extension=suffix, **hint, supported=sorted(_BY_SUFFIX))
+        converted = CONVERTED_BY_SUFFIX if conversion is Conversion.ON else {}
+        return UnsupportedFileType(extension=suffix, **hint, supported=sorted({*_BY_SUFFIX, *converted}))
     ending = _readable_ending(head) if unread.is_old_office else None
+    if ending is None and unread.is_old_office and conversion is Conversion.ON:
+        # No program that writes such files wrote this one.
+        return FileTypeMismatch(extension=suffix, detected=_content_kind(head), **unread.advice)
     if ending is None:
-        return _refusal(unread, suffix)
+        return _refusal(unread, suffix, conversion)
     return UnsupportedFileType(
         extension=suffix,
         detected=ending,
@@ -163,9 +200,16 @@ def _unsupported(suffix: str, head: bytes) -> UnsupportedFileType:
     )
 
 
-def _refusal(unread: UnsupportedFormat, suffix: str, **details: str) -> UnsupportedFileType:
+def _refusal(unread: UnsupportedFormat, suffix: str, conversion: Conversion, **details: str) -> UnsupportedFileType:
     kind = OldOfficeFile if unread.is_old_office else UnsupportedFileType
-    return kind(extension=suffix, **details, **unread.advice)
+    advice = unread.advice
+    is_convertible = f".{unread.label}" in CONVERTED_BY_SUFFIX
+    if is_convertible and conversion is not Conversion.ON:
+        advice = {
+            name: f"{advice[name]}{stop}{more}"
+            for name, stop, more in zip(advice, (". ", "。"), advice_of(conversion), strict=True)
+        }
+    return kind(extension=suffix, **details, **advice)
 
 
 def _readable_ending(head: bytes) -> str | None:
@@ -217,5 +261,14 @@ def _check_binary(form: Format, content: str, head: bytes) -> None:
     others = (mark for kind, mark in _MARKS.items() if kind != form.file_type)
     if content == ZIP.name and form.mark not in head and any(mark in head for mark in others):
         raise FileTypeMismatch(extension=f".{form.file_type}", detected=content)
-    if form.family is IMAGE and not is_installed():
+    if form.family is IMAGE:
+        _check_decoders(form, head)
+
+
+def _check_decoders(form: Format, head: bytes) -> None:
+    """Refuse a picture that can't be read here."""
+    if not is_installed():
         raise TextRecognitionMissing(extra="agentex[ocr]")
+    kind = photo_kind(head)
+    if kind is not None and not is_decodable(kind):
+        raise UnsupportedFileType(extension=f".{form.file_type}", detected=kind, **UNDECODED_PHOTO.advice)

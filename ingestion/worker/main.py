@@ -23,6 +23,7 @@ from core.redis.jobs import QUEUE_NAME, JobPayload, JobQueue, QueueJob, RunningJ
 from core.redis.notify import wake_signals
 from core.settings import Settings, get_settings
 from ingestion.context import WorkerContext
+from ingestion.parsers.conversion.converter import open_converter
 from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.sandbox.client import ParserPool
 from ingestion.reindex import maintain_all
@@ -85,6 +86,7 @@ async def open_worker_context(settings: Settings) -> AsyncGenerator[WorkerContex
         parser=ParserPool(
             settings.ingest_concurrency,
             recognition=OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or "")),
+            converter=open_converter(settings),
         ),
     )
     try:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from cli.commands.doctor import security
 from cli.commands.doctor.backends import BackendReport, BackendReports, check_kept_parts
-from cli.commands.doctor.local import CheckResult, CheckVerdict
+from cli.commands.doctor.local import CheckResult, CheckVerdict, check_conversion
 from cli.commands.doctor.probe_backends import _database, _issuer
 from cli.commands.doctor.security import check_clock, check_exposure, check_secret_key, check_transport
 from cli.ui.i18n.common import Language
@@ -336,3 +336,19 @@ def test_clocks_that_are_apart_are_found(skews: dict[str, float], expected: str)
     assert check.verdict is CheckVerdict(expected)
     if expected == "failed":
         assert check.detail == "400 s away from database"
+
+
+def test_doctor_finds_a_missing_converter_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    assert check_conversion(OUTPUT, settings(tmp_path)).verdict is CheckVerdict.SKIPPED
+    asked = settings(tmp_path, parsers=("libreoffice",))
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    missing = check_conversion(OUTPUT, asked)
+    assert missing.verdict is CheckVerdict.WARNING
+    assert "libreoffice-writer-nogui" in missing.hint
+    program = programs / "soffice"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    present = check_conversion(OUTPUT, asked)
+    assert (present.verdict, present.detail) == (CheckVerdict.OK, str(program.resolve()))

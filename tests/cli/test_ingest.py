@@ -66,17 +66,26 @@ def test_ingest_sends_a_folder_to_the_bottom_and_leaves_out_the_rest(
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "save it as docx"), ("zh", "另存为 docx")])
-def test_ingest_says_what_to_save_an_old_office_file_as(
+def test_ingest_says_what_to_save_a_file_as_that_no_office_program_wrote(
     agentex: Agentex, server: Contract, base: str, tmp_path: Path, language: str, words: str
 ):
     old = tmp_path / "report.doc"
-    old.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    old.write_text("Not written by Word.")
     said = agentex("ingest", str(old), "--kb", "Docs", "--lang", language, "--json")
     assert said.code == 1
     assert server.uploads == 0
     (file,) = said.json["files"]
     assert words in file["reason"]
     assert "soffice --headless --convert-to docx" in file["reason"]
+
+
+def test_ingest_leaves_to_the_server_whether_old_office_files_are_read(
+    agentex: Agentex, server: Contract, base: str, tmp_path: Path
+):
+    old = tmp_path / "report.doc"
+    old.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    said = agentex("ingest", str(old), "--kb", "Docs", "--json")
+    assert (said.code, server.uploads) == (0, 1)
 
 
 def test_ingest_sends_nothing_twice(agentex: Agentex, server: Contract, base: str, manual: Path):

@@ -18,6 +18,7 @@ from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import SEPARATOR
 from tests.fixtures.files import sample_files
 from tests.fixtures.files.sample_files import sample
+from tests.fixtures.paths import DATA
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _OPEN = "application/vnd.oasis.opendocument"
@@ -42,6 +43,8 @@ SAMPLES = {
     "image/tiff": "notice.tiff",
     "image/webp": "notice.webp",
     "image/bmp": "notice.bmp",
+    "image/heic": "notice.heic",
+    "image/avif": "notice.avif",
     "text/csv": "prices.csv",
     "text/tab-separated-values": "cities.tsv",
     "application/json": "settings.json",
@@ -132,7 +135,8 @@ EMPTY = {
     f"{_OPEN}.text": sample_files.open_document("text", "<text:p> </text:p>"),
     f"{_OPEN}.presentation": sample_files.open_document("presentation", "<draw:page/>"),
     f"{_OPEN}.spreadsheet": sample_files.open_document("spreadsheet", '<table:table table:name="Sheet1"/>'),
-    **{f"image/{kind}": blank_picture(kind) for kind in ("png", "jpeg", "tiff", "webp", "bmp")},
+    **{f"image/{kind}": blank_picture(kind) for kind in ("png", "jpeg", "tiff", "webp", "bmp", "avif")},
+    "image/heic": (DATA / "pictures" / "blank.heic").read_bytes(),
 }
 
 

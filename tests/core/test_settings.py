@@ -127,6 +127,15 @@ def test_secrets_are_not_shown():
     assert "hunter2" not in f"{settings!r}{settings}{settings.model_dump()}"
 
 
+def test_parsers_are_names_that_exist(monkeypatch: pytest.MonkeyPatch):
+    assert Settings().parsers == ()
+    monkeypatch.setenv("AGENTEX_PARSERS", " LibreOffice , libreoffice,")
+    assert Settings().parsers == ("libreoffice",)
+    monkeypatch.setenv("AGENTEX_PARSERS", "libreoffice,abiword")
+    with pytest.raises(ValidationError, match="may name only: libreoffice"):
+        Settings()
+
+
 @pytest.mark.parametrize(
     ("given", "used"),
     [

@@ -14,6 +14,7 @@ from cli.commands.doctor.backends import BackendReports, check_kept_parts, look_
 from cli.commands.doctor.local import (
     CheckResult,
     CheckVerdict,
+    check_conversion,
     check_disk,
     check_encoder,
     check_folder,
@@ -49,6 +50,7 @@ _HERE: tuple[Callable[[Output, Settings], CheckResult], ...] = (
     check_exposure,
     check_redis,
     check_recognition,
+    check_conversion,
 )
 _WORDS = {
     CheckVerdict.OK: (messages.CHECK_OK, "green"),

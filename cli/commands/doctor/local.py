@@ -20,6 +20,8 @@ from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
 from core.settings import Settings
+from ingestion.parsers.conversion.availability import conversion_state, find_soffice
+from ingestion.parsers.conversion.state import PACKAGES, Conversion
 from ingestion.parsers.image.ocr import OcrSettings, installed_languages, is_installed
 
 _PYTHONS = ((3, 11), (3, 14))
@@ -127,6 +129,18 @@ def check_recognition(output: Output, settings: Settings) -> CheckResult:
         return CheckResult("text_recognition", title, CheckVerdict.OK, detail)
     hint = output.render(messages.RECOGNITION_HINT, languages=", ".join(missing))
     return CheckResult("text_recognition", title, CheckVerdict.WARNING, detail, hint)
+
+
+def check_conversion(output: Output, settings: Settings) -> CheckResult:
+    """Check that LibreOffice is there, where it is to convert old Office files."""
+    title = messages.CHECK_CONVERSION
+    state = conversion_state(settings)
+    if state is Conversion.OFF:
+        return CheckResult("conversion", title, CheckVerdict.SKIPPED, output.render(messages.CONVERSION_OFF))
+    if state is Conversion.MISSING:
+        hint = output.render(messages.CONVERSION_HINT, packages=PACKAGES)
+        return CheckResult("conversion", title, CheckVerdict.WARNING, "-", hint)
+    return CheckResult("conversion", title, CheckVerdict.OK, str(find_soffice()))
 
 
 async def ask_child(module: str) -> bytes:

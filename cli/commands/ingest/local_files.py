@@ -15,6 +15,7 @@ from cli.errors import CommandFailed
 from cli.ui.i18n.common import PATH_MISSING, REASON_HIDDEN, REASON_LEADS_OUT, REASON_UNREADABLE, Message
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest, TextRecognitionMissing
+from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from kb_service.document_names import document_name as joined_name
 
@@ -193,7 +194,8 @@ def _objection(path: Path, name: str) -> Message | None:
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        detect_type(name, head, path.stat().st_size)
+        # Whether old Office files are converted is for the server to say.
+        detect_type(name, head, path.stat().st_size, Conversion.ON)
     except OSError:
         return REASON_UNREADABLE
     except TextRecognitionMissing:

@@ -302,6 +302,15 @@ RECOGNITION_HINT = Message(
     "请安装 Tesseract 的语言数据：{languages}，在 Debian 和 Ubuntu 上是 tesseract-ocr-… 软件包；"
     "AGENTEX_OCR_LANGUAGES 指定所需的语言。",
 )
+CHECK_CONVERSION = Message("Old Office files (LibreOffice)", "旧版 Office 文件（LibreOffice）")
+CONVERSION_OFF = Message(
+    "off: doc, xls and ppt are refused; AGENTEX_PARSERS=libreoffice switches it on",
+    "未启用：doc、xls、ppt 会被拒绝；设置 AGENTEX_PARSERS=libreoffice 可启用",
+)
+CONVERSION_HINT = Message(
+    "AGENTEX_PARSERS names libreoffice, but there is no soffice on the PATH. On Debian and Ubuntu install {packages}.",
+    "AGENTEX_PARSERS 已启用 libreoffice，但 PATH 中没有 soffice。在 Debian 和 Ubuntu 上请安装 {packages}。",
+)
 REDIS_HINT = Message(
     "Install redis-server, or name a running server with AGENTEX_REDIS_URL.",
     "请安装 redis-server，或用 AGENTEX_REDIS_URL 指定已运行的服务器。",

@@ -1,4 +1,4 @@
-"""Pictures (PNG, JPEG, TIFF, WebP, BMP), read by text recognition."""
+"""Pictures (PNG, JPEG, TIFF, WebP, BMP, HEIC, AVIF), read by text recognition."""
 
 import warnings
 from collections.abc import Generator, Iterator
@@ -12,12 +12,14 @@ from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image import ocr, preprocess
 from ingestion.parsers.image.ocr import MAX_SIDE, GreyImage, OcrEngine, OcrResult
+from ingestion.parsers.image.photos import is_decodable, photo_kind, register_decoder
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.preflight import DAMAGE, has_too_many_pixels
 from ingestion.parsers.sandbox.progress import track_progress
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
+_HEAD_BYTES = 32
 _MOST_DPI = 10_000
 # Pixels; a picture too long for Tesseract, such as a whole chat, is read in strips, cut at a row without letters.
 _STRIP, _STRIP_END = 8_000, 2_000
@@ -85,16 +87,28 @@ def _dpi(image: Image.Image) -> int:
 
 
 def _pictures(path: Path, limits: ParseLimits) -> Iterator[Image.Image]:
-    with _damage_named(), Image.open(path, formats=_FORMATS) as image:
+    formats = _formats(path)
+    with _damage_named(), Image.open(path, formats=formats) as image:
         count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
     if count > limits.pages:
         raise ParseFailure(FailureReason.TOO_MANY_PAGES)
     for number in track_progress(range(count), count):
-        with _damage_named(), Image.open(path, formats=_FORMATS) as image:
+        with _damage_named(), Image.open(path, formats=formats) as image:
             if number:
                 image.seek(number)
             picture = _grey(image, limits)
         yield picture
+
+
+def _formats(path: Path) -> tuple[str, ...]:
+    """Pillow's names of what a file may be; a decoder is loaded for those that need it only."""
+    with path.open("rb") as file:
+        kind = photo_kind(file.read(_HEAD_BYTES))
+    if kind is None:
+        return _FORMATS
+    if not is_decodable(kind):
+        raise ParseFailure(FailureReason.DECODER_MISSING, kind)
+    return register_decoder()
 
 
 @contextmanager

@@ -10,16 +10,17 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import psutil
-
 from core.errors.requests import UnsupportedFileType
 from core.logging import get_logger
 from core.settings import Settings
-from ingestion.parsers import PARSERS
+from ingestion.parsers import MEDIA_TYPE_OF, PARSERS
+from ingestion.parsers.conversion.converter import OfficeConverter
+from ingestion.parsers.conversion.formats import BY_MEDIA_TYPE
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image.ocr import OcrSettings, is_installed
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
+from ingestion.parsers.sandbox.memory import ChildMemoryWatch, ProcessMemory
 from ingestion.parsers.sandbox.protocol import (
     HEADER,
     ParseRequest,
@@ -33,7 +34,6 @@ _log = get_logger(__name__)
 
 _MODULE = "ingestion.parsers.sandbox.main"
 _START_SECONDS = 30
-_WATCH_SECONDS = 0.05
 _PIPE_BYTES = 2**20
 _SMALL_REPLY_BYTES = 64 * 1024
 # A child this close to its bound when a signal ended it had run out of memory.
@@ -66,7 +66,7 @@ class ParserChild:
         self._recycle_bytes = recycle_bytes
         self._turn = asyncio.Lock()
         self._process: Process | None = None
-        self._memory = _ProcessMemory(None)
+        self._memory = ProcessMemory(None)
         self._reaping: set[asyncio.Task[None]] = set()
         self._served = 0
         self.isolation: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class ParserChild:
             return process
         self._kill()
         self._process = process = await _start(self._recognition)
-        self._memory = _ProcessMemory(process.pid)
+        self._memory = ProcessMemory(process.pid)
         self._served = 0
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -161,7 +161,7 @@ class ParserChild:
     async def _exchange(
         self, process: Process, requests: Sequence[ParseRequest], listener: ProgressListener
     ) -> list[ParsedDocument | ParseFailure]:
-        memory = _MemoryWatch(process, self._memory, requests[0].limits.memory_bytes)
+        memory = ChildMemoryWatch(process, self._memory, requests[0].limits.memory_bytes)
         watch = asyncio.create_task(memory.run())
         outcomes: list[ParsedDocument | ParseFailure] = []
         unsent = b"".join(map(pack_request, requests))
@@ -177,7 +177,7 @@ class ParserChild:
 
 
 async def _ask(
-    process: Process, request: ParseRequest, unsent: bytes, memory: "_MemoryWatch", listener: ProgressListener
+    process: Process, request: ParseRequest, unsent: bytes, memory: ChildMemoryWatch, listener: ProgressListener
 ) -> ParsedDocument | ParseFailure:
     try:
         async with asyncio.timeout(_seconds(request)):
@@ -281,44 +281,6 @@ async def _read(process: Process, most: int) -> bytes:
     return await process.stdout.readexactly(length)
 
 
-class _MemoryWatch:
-    """Kills a child whose resident memory grows by more than a bound."""
-
-    def __init__(self, process: Process, memory: "_ProcessMemory", bound: int) -> None:
-        self._process = process
-        self._memory = memory
-        self._bound = bound
-        self._base = memory.resident()
-        self.highest = 0.0
-        """The highest share of the bound so far."""
-
-    async def run(self) -> None:
-        """Check every twentieth of a second until the child has ended."""
-        while self._process.returncode is None:
-            share = (self._memory.resident() - self._base) / self._bound
-            self.highest = max(self.highest, share)
-            if share > 1:
-                with suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
-            await asyncio.sleep(_WATCH_SECONDS)
-
-
-class _ProcessMemory:
-    """The memory of one process, whose look-up is cached: it costs more than a reading."""
-
-    def __init__(self, pid: int | None) -> None:
-        self._process: psutil.Process | None = None
-        with suppress(psutil.Error):
-            self._process = psutil.Process(pid) if pid is not None else None
-
-    def resident(self) -> int:
-        """Resident bytes, 0 if the process has ended."""
-        try:
-            return int(self._process.memory_info().rss) if self._process is not None else 0
-        except psutil.Error:
-            return 0
-
-
 def parse_limits(settings: Settings) -> ParseLimits:
     """The configured bounds on one document."""
     return ParseLimits(
@@ -330,9 +292,16 @@ def parse_limits(settings: Settings) -> ParseLimits:
 
 
 class ParserPool:
-    """Children that parse in parallel: a slow document delays no other; each is started at its first document."""
+    """Children that parse in parallel: a slow document delays no other; each is started at its first document.
 
-    def __init__(self, size: int, *, recognition: OcrSettings | None = None) -> None:
+    Args:
+        converter: turns documents that no parser reads into others; None where that is switched off.
+    """
+
+    def __init__(
+        self, size: int, *, recognition: OcrSettings | None = None, converter: OfficeConverter | None = None
+    ) -> None:
+        self._converter = converter
         self._children = [ParserChild(recognition=recognition) for _ in range(size)]
         # Last in, first out: a worker with little to do keeps one child warm, not all.
         self._idle: asyncio.LifoQueue[ParserChild] = asyncio.LifoQueue()
@@ -342,12 +311,36 @@ class ParserPool:
     async def parse_each(
         self, requests: Sequence[ParseRequest], *, listener: ProgressListener = ignore_progress
     ) -> list[ParsedDocument | ParseFailure]:
-        """Parse small files, or one of any size, in the next idle child; see ``ParserChild``."""
+        """Parse small files, or one of any size, in the next idle child; see ``ParserChild``.
+
+        Files that are to be converted are parsed each by itself: no child waits for a conversion.
+        """
+        if not any(request.media_type in BY_MEDIA_TYPE for request in requests):
+            return await self._parse(requests, listener)
+        return [outcome for request in requests for outcome in await self._convert_and_parse(request, listener)]
+
+    async def _parse(
+        self, requests: Sequence[ParseRequest], listener: ProgressListener
+    ) -> list[ParsedDocument | ParseFailure]:
         child = await self._idle.get()
         try:
             return await child.parse_each(requests, listener=listener)
         finally:
             self._idle.put_nowait(child)
+
+    async def _convert_and_parse(
+        self, request: ParseRequest, listener: ProgressListener
+    ) -> list[ParsedDocument | ParseFailure]:
+        form = BY_MEDIA_TYPE.get(request.media_type)
+        if form is None:
+            return await self._parse([request], listener)
+        if self._converter is None:
+            return [ParseFailure(FailureReason.CONVERTER_MISSING)]
+        try:
+            async with self._converter.converted(request.path, form, request.limits) as path:
+                return await self._parse([ParseRequest(path, MEDIA_TYPE_OF[form.target], request.limits)], listener)
+        except ParseFailure as failure:
+            return [failure]
 
     async def close(self) -> None:
         await asyncio.gather(*(child.close() for child in self._children))

@@ -19,6 +19,7 @@ import resource
 import signal
 import struct
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 _OPEN_FILES = 64
@@ -69,18 +70,33 @@ def _refuse(event: str, _: tuple[object, ...]) -> None:
 def _enter_linux() -> list[str]:
     libc = ctypes.CDLL(None, use_errno=True)
     active: list[str] = []
-    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0:
+    if die_with_parent(libc):
         active.append("dies_with_parent")
-    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
+    if forbid_privileges(libc):
         active.append("no_new_privileges")
         if forbid_sockets(libc):
             active.append("no_sockets")
-    # Root needs no user namespace, and would lose in one the right to read other users' files.
-    if libc.unshare(_CLONE_NEWNET) == 0 or libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0:
+    if leave_network(libc):
         active.append("no_network")
     if _forbid_writes(libc):
         active.append("read_only")
     return active
+
+
+def leave_network(libc: ctypes.CDLL) -> bool:
+    """Move this process into an empty network namespace; whether the system allows it."""
+    # Root needs no user namespace, and would lose in one the right to read other users' files.
+    return libc.unshare(_CLONE_NEWNET) == 0 or libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0
+
+
+def die_with_parent(libc: ctypes.CDLL) -> bool:
+    """Have the kernel end this process with the one that started it."""
+    return libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0
+
+
+def forbid_privileges(libc: ctypes.CDLL) -> bool:
+    """Let no program that this process starts have more rights than it has."""
+    return libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
 
 
 def _forbid_writes(libc: ctypes.CDLL) -> bool:
@@ -105,8 +121,10 @@ _LOAD, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _X32_CALLS = 0x40000000
 # It creates sockets, too; the number is the same everywhere.
 _IO_URING_SETUP = 425
-# AUDIT_ARCH_* (include/uapi/linux/audit.h), and the number of socket(2) there.
-_MACHINES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
+# AUDIT_ARCH_* (include/uapi/linux/audit.h), and the numbers of socket(2) and connect(2) there.
+_MACHINES = {"x86_64": (0xC000003E, 41, 42), "aarch64": (0xC00000B7, 198, 203)}
+# The first argument's lower half; both machines are little-endian.
+_ARGUMENT_AT, _AF_UNIX = 16, 1
 
 
 class _Program(ctypes.Structure):
@@ -125,7 +143,7 @@ def forbid_sockets(libc: ctypes.CDLL) -> bool:
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         return False
-    architecture, socket = machine
+    architecture, socket, _ = machine
     steps = (
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         # System calls of another architecture are refused.
@@ -137,6 +155,35 @@ def forbid_sockets(libc: ctypes.CDLL) -> bool:
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _REFUSE),
     )
+    return _install_filter(libc, steps)
+
+
+def forbid_connections(libc: ctypes.CDLL) -> bool:
+    """As ``forbid_sockets``, but a Unix socket may be made and listened on: LibreOffice does not start without one.
+
+    It may not be connected, so that no other program is reached through one.
+    """
+    machine = _MACHINES.get(platform.machine())
+    if machine is None:
+        return False
+    architecture, socket, connect = machine
+    steps = (
+        (_LOAD, 0, 0, _ARCHITECTURE_AT),
+        (_IF_EQUAL, 0, 8, architecture),
+        (_LOAD, 0, 0, _NUMBER_AT),
+        (_IF_AT_LEAST, 6, 0, _X32_CALLS),
+        (_IF_EQUAL, 5, 0, _IO_URING_SETUP),
+        (_IF_EQUAL, 4, 0, connect),
+        (_IF_EQUAL, 0, 2, socket),
+        (_LOAD, 0, 0, _ARGUMENT_AT),
+        (_IF_EQUAL, 0, 1, _AF_UNIX),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _REFUSE),
+    )
+    return _install_filter(libc, steps)
+
+
+def _install_filter(libc: ctypes.CDLL, steps: Sequence[tuple[int, int, int, int]]) -> bool:
     packed = b"".join(struct.pack("HBBI", *step) for step in steps)
     program = _Program(len(steps), packed)
     return libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0

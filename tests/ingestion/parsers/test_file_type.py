@@ -9,7 +9,9 @@ import pytest
 from core.errors.requests import EmptyFile, FileTypeMismatch, OldOfficeFile, TextRecognitionMissing, UnsupportedFileType
 from ingestion.parsers import FORMATS
 from ingestion.parsers import file_type as detection
-from ingestion.parsers.file_type import HEAD_BYTES, DetectedType, detect_type
+from ingestion.parsers.conversion.formats import CONVERTED_FORMATS
+from ingestion.parsers.conversion.state import Conversion
+from ingestion.parsers.file_type import HEAD_BYTES, DetectedType, detect_type, has_parser
 from ingestion.parsers.unsupported_formats import UNREAD_FORMATS
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
@@ -22,8 +24,8 @@ CHINESE = "知识库根据上传的文档回答问题，每个答案都注明它
 ENCODINGS = ("gbk", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
 
 
-def of(name: str, content: bytes) -> DetectedType:
-    return detect_type(name, content[:HEAD_BYTES], len(content))
+def of(name: str, content: bytes, conversion: Conversion = Conversion.OFF) -> DetectedType:
+    return detect_type(name, content[:HEAD_BYTES], len(content), conversion)
 
 
 @pytest.mark.parametrize(
@@ -154,6 +156,7 @@ def test_content_of_another_kind_is_refused_as_mismatch(name, content):
         of(name, content)
 
 
+PHOTO = b"\x00\x00\x00\x18ftypheic" + RANDOM
 PICTURES = [
     ("a.png", PNG + RANDOM, "png"),
     ("a.JPG", b"\xff\xd8\xff\xe0" + RANDOM, "jpeg"),
@@ -162,6 +165,12 @@ PICTURES = [
     ("a.bmp", b"BM\x00\x10\x00\x00" + bytes(60), "bmp"),
     # Viewers don't mind, and neither does the decoder.
     ("a.png", b"\xff\xd8\xff\xe0" + RANDOM, "png"),
+    ("a.HEIC", PHOTO, "heic"),
+    ("a.heif", PHOTO.replace(b"heic", b"mif1"), "heic"),
+    ("a.jpg", PHOTO, "jpeg"),
+    ("a.avif", PHOTO.replace(b"heic", b"avif"), "avif"),
+    # Some telephones rename what they send.
+    ("a.heic", b"\xff\xd8\xff\xe0" + RANDOM, "heic"),
 ]
 
 
@@ -181,8 +190,26 @@ def test_picture_is_refused_with_the_name_of_the_extra_where_it_is_not(name, con
     assert "agentex[ocr]" in refused.value.message_zh
 
 
+@pytest.mark.parametrize(("name", "content", "kind"), [("a.heic", PHOTO, "heic"), ("a.jpg", PHOTO, "heic")])
+def test_photo_is_refused_with_what_to_do_where_its_decoder_is_not_installed(name, content, kind, monkeypatch):
+    monkeypatch.setattr(detection, "is_installed", lambda: True)
+    monkeypatch.setattr(detection, "is_decodable", lambda _: False)
+    with pytest.raises(UnsupportedFileType) as refused:
+        of(name, content)
+    assert refused.value.details["detected"] == kind
+    for language in ("", "_zh"):
+        action = refused.value.details[f"next_action{language}"]
+        assert "agentex[heic]" in action
+        assert "JPEG" in action
+
+
+def test_photo_under_the_name_of_a_text_is_refused_as_a_picture():
+    with pytest.raises(FileTypeMismatch) as refused:
+        of("a.txt", PHOTO)
+    assert refused.value.details["detected"] == "image"
+
+
 WORD, BOOK, SLIDES = (OLE + name.encode("utf-16-le") for name in ("WordDocument", "Workbook", "PowerPoint Document"))
-PHOTO = b"\x00\x00\x00\x18ftypheic" + RANDOM
 
 
 @pytest.mark.parametrize(
@@ -192,6 +219,7 @@ PHOTO = b"\x00\x00\x00\x18ftypheic" + RANDOM
         ("a.XLS", OLE, "xlsx"),
         ("a.ppt", OLE, "pptx"),
         ("a.pps", OLE, "pptx"),
+        ("a.pot", OLE, "pptx"),
         ("a.wps", OLE, "docx"),
         ("a.xls", b"a\tb\n1\t2", "xlsx"),
         ("renamed.docx", WORD, "docx"),
@@ -230,6 +258,80 @@ def test_file_that_only_has_the_name_of_an_old_office_file_is_refused_with_its_r
     assert of(f"{stem}.{ending}", content).file_type == ending
 
 
+FLAT = b'<?xml version="1.0" encoding="UTF-8"?>\n\n<office:document xmlns:office="x">'
+UNIFIED = b'\xef\xbb\xbf<?xml version="1.0"?><uof:UOF xmlns:uof="x">'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "file_type"),
+    [
+        ("a.doc", OLE, "doc"),
+        ("a.WPS", OLE, "doc"),
+        ("a.et", OLE, "xls"),
+        ("a.pot", OLE, "ppt"),
+        # Another program's file by its bytes.
+        ("a.doc", BOOK, "xls"),
+        ("a.docx", WORD, "doc"),
+        ("a.doc", OLE + "EncryptedPackage".encode("utf-16-le"), "doc"),
+        ("a.fodt", FLAT, "fodt"),
+        ("a.fods", FLAT, "fods"),
+        ("a.uot", UNIFIED, "uot"),
+        # Nothing of these changes.
+        ("a.docx", ZIP + b"word/document.xml", "docx"),
+        ("a.msg", WORD, "msg"),
+    ],
+)
+def test_old_office_file_is_taken_where_the_server_converts_it(name, content, file_type):
+    assert of(name, content, Conversion.ON).file_type == file_type
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("a.doc", b"no file of Word", FileTypeMismatch),
+        ("a.xls", b"<html><table>", UnsupportedFileType),
+        ("a.doc", ZIP + b"word/document.xml", UnsupportedFileType),
+        ("a.fodt", b"<html/>", UnsupportedFileType),
+        ("a.pdf", WORD, OldOfficeFile),
+        ("a.txt", WORD, OldOfficeFile),
+        ("a.pages", ZIP, UnsupportedFileType),
+    ],
+)
+def test_what_is_no_old_office_file_is_refused_where_the_server_converts_them_too(name, content, error):
+    with pytest.raises(error) as refused:
+        of(name, content, Conversion.ON)
+    assert type(refused.value) is error
+    assert refused.value.details["next_action_zh"]
+    assert "AGENTEX_PARSERS" not in refused.value.details["next_action"]
+
+
+@pytest.mark.parametrize(("state", "words"), [(Conversion.OFF, "=libreoffice"), (Conversion.MISSING, "no soffice")])
+@pytest.mark.parametrize(("name", "content"), [("a.doc", OLE), ("a.fodp", FLAT), ("renamed.pptx", SLIDES)])
+def test_refusal_names_the_setting_and_the_packages_of_the_conversion(state, words, name, content):
+    with pytest.raises(UnsupportedFileType) as refused:
+        of(name, content, state)
+    for language in ("", "_zh"):
+        action = refused.value.details[f"next_action{language}"]
+        assert "AGENTEX_PARSERS" in action
+        assert "libreoffice-writer-nogui" in action
+    assert words in refused.value.details["next_action"]
+
+
+def test_sources_list_what_is_converted_also_while_the_converter_is_missing():
+    assert not has_parser("a.doc")
+    assert has_parser("a.doc", Conversion.ON)
+    assert has_parser("a.doc", Conversion.MISSING)
+    assert has_parser("a.md", Conversion.OFF)
+    assert not has_parser("a.mp3", Conversion.ON)
+
+
+def test_each_converted_format_is_refused_with_words_where_it_is_not_converted():
+    unread = {ending for form in UNREAD_FORMATS for ending in form.endings.split()}
+    endings = [ending for form in CONVERTED_FORMATS for ending in form.endings.split()]
+    assert len(endings) == len(set(endings))
+    assert set(endings) <= unread
+
+
 def test_message_with_an_old_office_file_and_a_protected_one_are_taken():
     assert of("a.msg", WORD).file_type == "msg"
     assert of("a.docx", WORD + "EncryptedPackage".encode("utf-16-le")).file_type == "docx"
@@ -239,8 +341,7 @@ def test_message_with_an_old_office_file_and_a_protected_one_are_taken():
 @pytest.mark.parametrize(
     ("name", "content", "next_step"),
     [
-        ("a.heic", PHOTO, "JPEG or PNG"),
-        ("photo.jpg", PHOTO, "JPEG or PNG"),
+        ("a.gif", b"GIF89a" + RANDOM, "JPEG or PNG"),
         ("a.pages", ZIP, "docx, pptx or xlsx"),
         ("a.mobi", RANDOM, "EPUB or PDF"),
         ("a.ofd", ZIP, "PDF"),

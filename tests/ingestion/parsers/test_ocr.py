@@ -12,13 +12,14 @@ from PIL.TiffImagePlugin import IFDRational
 from ingestion.parsers import parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.image import ocr, preprocess
+from ingestion.parsers.image import parser as pictures
 from ingestion.parsers.image.ocr import GreyImage, OcrResult, OcrSettings, is_ready
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.sandbox.client import ParserChild
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from tests.fixtures.files.hostile_documents import page_pdf
 from tests.fixtures.files.sample_files import scanned_pdf
-from tests.fixtures.paths import PARSER_DATA
+from tests.fixtures.paths import DATA, PARSER_DATA
 
 pytestmark = [
     pytest.mark.anyio,
@@ -313,6 +314,37 @@ def test_picture_beyond_the_limit_is_refused_before_it_is_decoded():
     with pytest.raises(ParseFailure) as caught:
         parser_for("image/png")(NOTICE, ParseLimits(image_pixels=10_000))
     assert caught.value.reason == "image_too_large"
+
+
+async def test_photos_of_telephones_are_read_in_the_child(child, tmp_path):
+    avif = put(tmp_path, "a.avif", encode_image(Image.open(NOTICE).convert("L"), "AVIF"))
+    for path, media_type in ((PARSER_DATA / "notice.heic", "image/heic"), (avif, "image/avif")):
+        parsed = await child.parse(path, media_type)
+        assert ENGLISH in parsed.text
+        assert CHINESE in parsed.text
+    # Under the name of another picture, as people send them on.
+    renamed = put(tmp_path, "a.jpg", (PARSER_DATA / "notice.heic").read_bytes())
+    assert ENGLISH in (await child.parse(renamed, "image/jpeg")).text
+
+
+@pytest.mark.parametrize(
+    ("cut", "reason"),
+    [(None, "image_too_large"), (40, "corrupt_image"), (300, "corrupt_image"), (9000, "corrupt_image")],
+)
+async def test_huge_and_damaged_photos_fail_with_their_reasons(child, tmp_path, cut, reason):
+    source = DATA / "pictures" / "flood.heic" if cut is None else PARSER_DATA / "notice.heic"
+    path = put(tmp_path, "a.heic", source.read_bytes()[:cut])
+    with pytest.raises(ParseFailure) as caught:
+        await child.parse(path, "image/heic")
+    assert caught.value.reason == reason
+
+
+def test_photo_without_its_decoder_says_so(monkeypatch):
+    monkeypatch.setattr(pictures, "is_decodable", lambda _: False)
+    with pytest.raises(ParseFailure) as caught:
+        parser_for("image/heic")(PARSER_DATA / "notice.heic", ParseLimits())
+    assert caught.value.reason == "decoder_missing"
+    assert "agentex[heic]" in caught.value.next_action_zh
 
 
 def test_without_language_data_pictures_say_so_and_scans_have_no_text_layer(configured, tmp_path):
