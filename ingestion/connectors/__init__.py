@@ -12,6 +12,7 @@ from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
 from ingestion.connectors.git import GitConnector
 from ingestion.connectors.web import WebConnector
+from ingestion.connectors.webdav import WebDavConnector
 
 CONNECTORS: Mapping[str, type[SourceConnector]] = {
     connector.NAME: connector
@@ -21,6 +22,7 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
         FeedConnector,
         GitConnector,
         BucketConnector,
+        WebDavConnector,
     )
 }
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,6 +29,8 @@ _OPEN = {"pending", "running"}
 _ORDER = ("created", "updated", "renamed", "deleted", "failed", "skipped", "unchanged")
 _SHOWN_EXAMPLES = 20
 _BUCKET = "s3://"
+# Nextcloud and ownCloud may stand below a folder of their own.
+_NEXTCLOUD = re.compile(r".*/remote\.php/(web)?dav/")
 _OBJECT = TypeAdapter(JsonObject)
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Its name or its id.")]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the server has finished.")]
@@ -86,7 +89,8 @@ async def add(
     ],
     name: Annotated[str | None, typer.Option(help="To tell sources apart; by default the place.")] = None,
     connector: Annotated[
-        str | None, typer.Option(help="web, rss, git, s3 or folder; by default git for an address that ends with .git.")
+        str | None,
+        typer.Option(help="web, rss, git, s3, webdav or folder; by default git for .git at the end of an address."),
     ] = None,
     every: Annotated[int | None, typer.Option(help="Minutes between syncs; without it only on request.")] = None,
     mode: Annotated[str | None, typer.Option(help="Of a web site: page, sitemap or site.")] = None,
@@ -98,7 +102,7 @@ async def add(
     ask_credentials: AskCredentialsOption = False,
     no_wait: NoWaitOption = False,
 ) -> ExitCode:
-    """Keep a knowledge base in step with a web site, feed, Git repository, bucket or a folder on the server."""
+    """Keep a knowledge base in step with a web site, feed, Git repository, bucket, WebDAV folder or a folder on the server."""
     base = await client.find_knowledge_base(knowledge_base)
     connector = connector or _connector_of(place)
     wishes = _place_settings(place)
@@ -308,7 +312,10 @@ def _connector_of(place: str) -> str:
         return "folder"
     if place.startswith(_BUCKET):
         return "s3"
-    return "git" if urlsplit(place).path.rstrip("/").endswith(".git") else "web"
+    path = urlsplit(place).path
+    if _NEXTCLOUD.match(path):
+        return "webdav"
+    return "git" if path.rstrip("/").endswith(".git") else "web"
 
 
 def _default_name(place: str) -> str:

@@ -1,6 +1,6 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "folder"] as const;
+export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "webdav", "folder"] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -94,6 +94,10 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       ...PATTERNS,
     ],
     credentials: ["access_key_id", "secret_access_key", "session_token"],
+  },
+  webdav: {
+    fields: [{ name: "url", kind: "url", required: true }, ...PATTERNS],
+    credentials: ["username", "password"],
   },
   folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
 };
