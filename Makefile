@@ -18,6 +18,7 @@ run: setup ## Install what is missing and start Agentex
 test: setup-dev ## Run all tests, with real Redis and PostgreSQL where they can be had
 	@scripts/setup_node.sh
 	@scripts/setup_browser.sh
+	@scripts/setup_dovecot.sh
 	@$(BIN)/python -m scripts.suite $(ARGS)
 
 check: setup-dev ## Format, lint, types, import contracts, lengths, names, migrations, console

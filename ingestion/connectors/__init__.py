@@ -11,6 +11,7 @@ from ingestion.connectors.bucket import BucketConnector
 from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
 from ingestion.connectors.git import GitConnector
+from ingestion.connectors.imap import ImapConnector
 from ingestion.connectors.web import WebConnector
 from ingestion.connectors.webdav import WebDavConnector
 
@@ -23,6 +24,7 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
         GitConnector,
         BucketConnector,
         WebDavConnector,
+        ImapConnector,
     )
 }
 

@@ -15,7 +15,7 @@ app = command_group(
         "share": share.share,
         "access": access.access,
         "source": command_group(
-            "Sources: web sites, feeds, Git repositories, buckets, WebDAV and other folders that a knowledge base is kept in step with.",
+            "Sources: web sites, feeds, Git repositories, buckets, WebDAV and other folders and mailboxes that a knowledge base is kept in step with.",
             {
                 "list": source.list_sources,
                 "add": source.add,

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import typer
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
@@ -31,6 +31,7 @@ _SHOWN_EXAMPLES = 20
 _BUCKET = "s3://"
 # Nextcloud and ownCloud may stand below a folder of their own.
 _NEXTCLOUD = re.compile(r".*/remote\.php/(web)?dav/")
+_MAIL = {"imaps": "tls", "imap": "starttls"}
 _OBJECT = TypeAdapter(JsonObject)
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Its name or its id.")]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the server has finished.")]
@@ -85,12 +86,17 @@ async def add(
     client: ApiClient,
     knowledge_base: KnowledgeBaseArgument,
     place: Annotated[
-        str, typer.Argument(help="An http(s) address, s3://BUCKET/PREFIX, or the path of a folder on the server.")
+        str,
+        typer.Argument(
+            help="An http(s) address, s3://BUCKET/PREFIX, imaps://HOST/FOLDER, or the path of a folder on the server."
+        ),
     ],
     name: Annotated[str | None, typer.Option(help="To tell sources apart; by default the place.")] = None,
     connector: Annotated[
         str | None,
-        typer.Option(help="web, rss, git, s3, webdav or folder; by default git for .git at the end of an address."),
+        typer.Option(
+            help="web, rss, git, s3, webdav, imap or folder; by default git for .git at the end of an address."
+        ),
     ] = None,
     every: Annotated[int | None, typer.Option(help="Minutes between syncs; without it only on request.")] = None,
     mode: Annotated[str | None, typer.Option(help="Of a web site: page, sitemap or site.")] = None,
@@ -102,7 +108,7 @@ async def add(
     ask_credentials: AskCredentialsOption = False,
     no_wait: NoWaitOption = False,
 ) -> ExitCode:
-    """Keep a knowledge base in step with a web site, feed, Git repository, bucket, WebDAV folder or a folder on the server."""
+    """Keep a knowledge base in step with a web site, feed, Git repository, bucket, WebDAV folder, mailbox or a folder on the server."""
     base = await client.find_knowledge_base(knowledge_base)
     connector = connector or _connector_of(place)
     wishes = _place_settings(place)
@@ -290,7 +296,7 @@ def _counts(output: Output, counts: Mapping[str, int]) -> str:
 
 
 def _line(output: Output, row: _SourceRecord) -> tuple[str, ...]:
-    names = ("url", "path", "bucket")
+    names = ("url", "path", "bucket", "host")
     place = str(next((row.settings[name] for name in names if row.settings.get(name)), ""))
     every = output.render(messages.MINUTES, count=row.sync_every_minutes) if row.sync_every_minutes else "-"
     last = row.last_sync
@@ -304,7 +310,21 @@ def _place_settings(place: str) -> JsonObject:
     if place.startswith(_BUCKET):
         bucket, _, prefix = place.removeprefix(_BUCKET).partition("/")
         return {"bucket": bucket, "prefix": prefix}
+    if urlsplit(place).scheme in _MAIL:
+        return _mailbox_settings(place)
     return {"url": place} if "://" in place else {"path": place}
+
+
+def _mailbox_settings(place: str) -> JsonObject:
+    parts = urlsplit(place)
+    try:
+        port = parts.port or 0
+    except ValueError as error:
+        raise CommandFailed(InvalidRequest("place", "a port from 1 to 65535"), messages.BAD_PORT) from error
+    settings: JsonObject = {"host": parts.hostname or "", "port": port, "security": _MAIL[parts.scheme]}
+    if folder := unquote(parts.path.strip("/")):
+        settings["include"] = [folder]
+    return settings
 
 
 def _connector_of(place: str) -> str:
@@ -312,7 +332,9 @@ def _connector_of(place: str) -> str:
         return "folder"
     if place.startswith(_BUCKET):
         return "s3"
-    path = urlsplit(place).path
+    scheme, _, path, *_ = urlsplit(place)
+    if scheme in _MAIL:
+        return "imap"
     if _NEXTCLOUD.match(path):
         return "webdav"
     return "git" if path.rstrip("/").endswith(".git") else "web"

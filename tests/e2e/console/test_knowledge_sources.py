@@ -37,7 +37,7 @@ def test_web_site_is_added_followed_and_previewed(
     page.get_by_role("button", name="Add a source").click()
     dialog = page.get_by_role("dialog", name="Add a source")
     # Folders belong to the server: only administrators are offered them.
-    kinds = ["Web site", "Git repository", "RSS or Atom feed", "S3 bucket", "WebDAV or Nextcloud"]
+    kinds = ["Web site", "Git repository", "RSS or Atom feed", "S3 bucket", "WebDAV or Nextcloud", "Mailbox (IMAP)"]
     expect(dialog.get_by_label("Kind").locator("option")).to_have_text(kinds)
     dialog.get_by_label("Address", exact=True).fill("http://127.0.0.1:9/")
     dialog.get_by_role("button", name="Add a source").click()

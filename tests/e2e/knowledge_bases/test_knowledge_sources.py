@@ -217,7 +217,15 @@ def test_folders_are_for_administrators(server: Server, admin: Api, folder: Path
     body = {"name": "mine", "connector": "folder", "settings": {"path": str(folder)}}
     person.refused(PermissionDenied, "POST", f"/knowledge-bases/{kb_id}/sources", json=body)
     names = {row["name"]: row["administrators_only"] for row in admin.get("/knowledge-connectors")}
-    assert names == {"web": False, "folder": True, "rss": False, "git": False, "s3": False, "webdav": False}
+    assert names == {
+        "web": False,
+        "folder": True,
+        "rss": False,
+        "git": False,
+        "s3": False,
+        "webdav": False,
+        "imap": False,
+    }
 
 
 def test_sources_are_the_owners_alone(server: Server, admin: Api, folder: Path):

@@ -28,7 +28,7 @@ export function SourceItem({ source, mayWrite }: { source: KnowledgeSource; mayW
   const { t } = useTranslation("knowledge");
   const counts = useCounts();
   const { last_sync: last, settings, sync_every_minutes: every } = source;
-  const place = settings.url ?? settings.path ?? `s3://${settings.bucket}/${settings.prefix}`;
+  const place = settings.url ?? settings.path ?? settings.host ?? `s3://${settings.bucket}/${settings.prefix}`;
   return (
     <Item
       title={source.name}

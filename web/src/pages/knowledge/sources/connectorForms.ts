@@ -1,6 +1,6 @@
 /** What is asked for a source of each kind; names are those of the connector's settings and credentials. */
 
-export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "webdav", "folder"] as const;
+export const CONNECTOR_NAMES = ["web", "git", "rss", "s3", "webdav", "imap", "folder"] as const;
 
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number];
 export type SettingName =
@@ -19,6 +19,12 @@ export type SettingName =
   | "region"
   | "prefix"
   | "addressing"
+  | "host"
+  | "port"
+  | "security"
+  | "since"
+  | "max_messages"
+  | "attachments"
   | "include"
   | "exclude";
 export type CredentialName = "username" | "password" | "access_key_id" | "secret_access_key" | "session_token";
@@ -97,6 +103,19 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   },
   webdav: {
     fields: [{ name: "url", kind: "url", required: true }, ...PATTERNS],
+    credentials: ["username", "password"],
+  },
+  imap: {
+    fields: [
+      { name: "host", kind: "text", required: true },
+      { name: "security", kind: "choice", choices: ["tls", "starttls", "plain"], initial: "tls" },
+      { name: "port", kind: "number", initial: "993", min: 0, max: 65_535 },
+      { name: "max_messages", kind: "number", initial: "1000", min: 1, max: 20_000 },
+      { name: "since", kind: "text" },
+      { name: "attachments", kind: "switch", initial: false },
+      { name: "include", kind: "patterns", initial: "INBOX" },
+      { name: "exclude", kind: "patterns" },
+    ],
     credentials: ["username", "password"],
   },
   folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
