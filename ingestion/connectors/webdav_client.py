@@ -36,6 +36,8 @@ _TRIES = 3
 _LONGEST_PAUSE = 60.0
 _MOST_REDIRECTS = 5
 _LISTING_BYTES = 16 * 2**20
+# The begins and ends of elements: twenty thousand files have some 400,000, and each element takes memory.
+_LISTING_TAGS = 800_000
 _MULTISTATUS = 207
 _UNAUTHORIZED = 401
 _MISSING = frozenset({404, 410})
@@ -129,7 +131,7 @@ class DavClient:
             raise DavError(NOT_WEBDAV)
         if not path:
             # Where a redirect led, the rest is, too.
-            self._root = f"{str(response.url).rstrip('/')}/"
+            self._root = f"{str(response.url.copy_with(query=None)).rstrip('/')}/"
         own = (*_segments(httpx.URL(self._root).raw_path.decode("ascii")), *path)
         return await to_thread.run_sync(_parse_listing, body, self._origin, own)
 
@@ -205,6 +207,8 @@ async def _read(response: httpx.Response) -> bytes:
 
 
 def _parse_listing(body: bytes, origin: str, own: tuple[str, ...]) -> list[DavEntry]:
+    if body.count(b"<") > _LISTING_TAGS:
+        raise DavError(TOO_LARGE_LISTING)
     try:
         root = read_xml(body)
     except (ParseFailure, ValueError, LookupError) as error:

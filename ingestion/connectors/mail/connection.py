@@ -35,8 +35,10 @@ Security = Literal["tls", "starttls", "plain"]
 IMAP_PORTS = (143, 993)
 _CONNECT_SECONDS = 15.0
 _COMMAND_SECONDS = 120.0
-_LONGEST_LINE = 8 * 2**20
+# Half a million UIDs of a folder.
+_LONGEST_LINE = 4 * 2**20
 _ANSWER_BYTES = 32 * 2**20
+_MOST_ANSWERS = 20_000
 _LITERAL = re.compile(rb"\{([0-9]{1,18})\}$")
 _BUSY_CODES = frozenset({b"UNAVAILABLE", b"LIMIT", b"INUSE", b"OVERQUOTA", b"SERVERBUG"})
 _CODE = re.compile(rb"\[([A-Z0-9-]+)")
@@ -162,6 +164,8 @@ class ImapConnection:
                 answer = UntaggedAnswer((rest, *parts[1:]))
                 if answer.is_called(b"BYE"):
                     raise MailError(BUSY)
+                if len(answers) == _MOST_ANSWERS:
+                    raise MailError(NOT_IMAP)
                 answers.append(answer)
             else:
                 raise MailError(NOT_IMAP)

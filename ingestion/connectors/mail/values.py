@@ -10,6 +10,7 @@ Value: TypeAlias = "bytes | list[Value] | None"
 """An atom or a string, a list, or NIL."""
 
 _DEEPEST = 64
+_MOST_VALUES = 200_000
 _TOKEN = re.compile(
     rb"""\ *(?:
     (?P<open>\()
@@ -33,12 +34,14 @@ def parse_values(parts: Sequence[bytes]) -> list[Value]:
         parts: lines and literals in turns; each line but the last ends with the size of the literal behind it.
     """
     stack: list[list[Value]] = [[]]
+    rest = _MOST_VALUES
     for number in range(0, len(parts), 2):
         line, position = parts[number].rstrip(b" "), 0
         literal = parts[number + 1] if number + 1 < len(parts) else b""
         while position < len(line):
             token = _TOKEN.match(line, position)
-            if token is None:
+            rest -= 1
+            if token is None or not rest:
                 raise ValueError("no value")
             _add(stack, token, literal)
             position = token.end()

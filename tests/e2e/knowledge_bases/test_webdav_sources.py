@@ -257,6 +257,7 @@ def test_listings_that_lie_are_refused_whole(embedded: Server, writer: Api):
             "entities": "not_webdav",
             "broken off": "not_webdav",
             "vast": "too_large_listing",
+            "many tags": "too_large_listing",
         }
         assert set(source.contents()) == {"otter.md"}
 
@@ -278,6 +279,7 @@ def _lies(dav: ScriptedDav) -> dict[str, tuple[Answer, ...]]:
         "another status": ((200, {}, good),),
         "entities": ((207, {}, good.replace("?>", '?><!DOCTYPE a [<!ENTITY a "ha">]>')),),
         "broken off": ((207, {}, good[:-9]),),
+        "many tags": ((207, {}, good.replace("</d:multistatus>", "<a/>" * 800_000 + "</d:multistatus>")),),
         "vast": ((207, {}, good + " " * (16 * 2**20)),),
     }
 

@@ -63,6 +63,25 @@ async def test_encryption_that_is_refused_is_not_done_without():
             await connect(guard, MailServer("127.0.0.1", server.port, "starttls"))
 
 
+async def test_passwords_of_any_characters_are_sent():
+    """To a server that knows nothing but LOGIN."""
+    lines: list[bytes] = []
+    answers = {b"CAPABILITY": b"* CAPABILITY IMAP4rev1\r\nA1 OK", b"LOGIN": b"+ go on"}
+
+    def script(command: bytes) -> Sequence[bytes]:
+        lines.append(command)
+        return [answers.get(command.split(b" ")[0], b"A2 OK")]
+
+    with scripted_imap() as server:
+        server.script = script
+        guard = OutboundGuard([f"127.0.0.1:{server.port}"])
+        connection = await connect(guard, MailServer("127.0.0.1", server.port, "plain"))
+        await connection.log_in('ot"ter', "a 密")
+        connection.close()
+    # The test's server takes what stands before the first blank for a tag.
+    assert lines == [b"CAPABILITY", b'LOGIN "ot\\"ter" {5}', "密".encode()]
+
+
 async def test_ports_of_mail_are_for_mail_alone():
     guard = OutboundGuard()
     for port in IMAP_PORTS:
