@@ -111,21 +111,22 @@ def test_files_in_messages_become_documents(writer: Api, mail: ImapServer):
         ("large.txt", b"a b " * 2**20),
     )
     mail.add(message("Lists", "See the files.", *files))
+    mail.add(message("Notes", "See the note.", ("note.txt", b"The weasel eats voles. " * 9)))
     source = make_source(writer, mail.port)
-    # With its attachments the message itself is too large.
-    assert source.wait()["counts"] == {"created": 4, "failed": 1}
+    # With its attachments the first message itself is too large.
+    assert source.wait()["counts"] == {"created": 5, "failed": 1}
     source.update(attachments=True)
-    assert source.sync()["counts"] == {"unchanged": 4, "created": 1, "failed": 2}
-    assert source.contents()["Lists › Stück 清单.md"] == "# Stoats\n\nThey eat mice."
-    assert sorted(source.failures().values()) == ["too_large", "too_large"]
-    small = message("Notes", "See the note.", ("note.txt", b"The weasel eats voles. " * 9))
-    mail.add(small)
     assert source.sync()["counts"] == {"unchanged": 5, "created": 2, "failed": 2}
-    assert source.contents()["Notes › note.txt"] == "The weasel eats voles. " * 9
+    texts = source.contents()
+    assert texts["Lists › Stück 清单.md"] == "# Stoats\n\nThey eat mice."
+    assert texts["Notes › note.txt"] == "The weasel eats voles. " * 9
+    assert sorted(source.failures().values()) == ["too_large", "too_large"]
+    mail.add(message("More", "See another note.", ("more.md", b"The marten eats berries.")))
+    assert source.sync()["counts"] == {"unchanged": 7, "created": 2, "failed": 2}
     mail.delete("Lists")
-    assert source.sync()["counts"] == {"unchanged": 6, "deleted": 1}
+    assert source.sync()["counts"] == {"unchanged": 8, "deleted": 1}
     source.update(attachments=False)
-    assert source.sync()["counts"] == {"unchanged": 5, "deleted": 1}
+    assert source.sync()["counts"] == {"unchanged": 6, "deleted": 2}
 
 
 def test_only_the_newest_messages_are_read(writer: Api, mail: ImapServer):
