@@ -10,5 +10,9 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
 fi
 export DEBIAN_FRONTEND=noninteractive
 # The tests start their own; RUNLEVEL keeps the package from starting one.
-{ apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends dovecot-imapd; } >/dev/null 2>&1 ||
+if ! { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends dovecot-imapd; } >/dev/null 2>&1; then
     printf '%s\n' "Dovecot could not be installed: the tests of mailboxes are skipped." >&2
+elif [ -d /run/systemd/system ]; then
+    # Nor from the next start of the machine on.
+    systemctl disable --quiet --now dovecot.service dovecot.socket || true
+fi
