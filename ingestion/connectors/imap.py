@@ -80,6 +80,11 @@ class ImapSettings(ConnectorSettings):
         return MailServer(self.host.strip("[]"), port, self.security)
 
     @property
+    def place(self) -> str:
+        """Where the source is, as lists of sources show it."""
+        return f"{'imaps' if self.security == 'tls' else 'imap'}://{self.host}:{self.server.port}"
+
+    @property
     def credentials_target(self) -> str:
         # With the way of encryption: a change to none must not send what was given for a safe one.
         server = self.server

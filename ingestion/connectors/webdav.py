@@ -48,6 +48,11 @@ class WebDavSettings(ConnectorSettings):
     exclude: Patterns = ()
 
     @property
+    def place(self) -> str:
+        """Where the source is, as lists of sources show it."""
+        return self.url
+
+    @property
     def credentials_target(self) -> str:
         target = read_url(self.url)
         return f"{httpx.URL(self.url).scheme}://{target.host}:{target.port}"
