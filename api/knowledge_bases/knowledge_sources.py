@@ -25,7 +25,7 @@ from core.errors.auth import (
 )
 from core.errors.conflicts import Conflict, KnowledgeSourceNameTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
-from ingestion.connectors import CONNECTORS, connector_named, parse_credentials, parse_settings
+from ingestion.connectors import CONNECTORS, connector_named, parse_credentials, parse_settings, place_of
 from ingestion.connectors.base import ConnectorEnvironment
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_sources import service as sources
@@ -107,13 +107,14 @@ class SyncAnswer(ResponseModel):
 class KnowledgeSourceAnswer(ResponseModel):
     """A source and its last sync; ``documents`` are those that it has brought.
 
-    ``credentials_set`` names the credentials that are stored.
+    ``place`` is the address or path where it is; ``credentials_set`` names the credentials that are stored.
     """
 
     id: str
     knowledge_base_id: str
     name: str
     connector: str
+    place: str
     settings: dict[str, JsonValue]
     credentials_set: list[str]
     sync_every_minutes: int | None
@@ -366,6 +367,7 @@ def _answer(
     fields: dict[str, Any] = row.model_dump(exclude={"sealed_credentials"})
     return KnowledgeSourceAnswer(
         **fields,
+        place=place_of(row.connector, row.settings),
         credentials_set=names_of(row.sealed_credentials),
         documents=documents.get(row.id, 0),
         last_sync=_sync(last) if last is not None else None,

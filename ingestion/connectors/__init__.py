@@ -45,6 +45,14 @@ def parse_settings(connector: type[SourceConnector], settings: Mapping[str, Any]
         raise _invalid("settings", error) from None
 
 
+def place_of(name: str, settings: Mapping[str, Any]) -> str:
+    """Where a stored source is; empty for settings of an earlier version that are not valid any more."""
+    try:
+        return parse_settings(connector_named(name), settings).place
+    except InvalidRequest:
+        return ""
+
+
 def parse_credentials(connector: type[SourceConnector], values: Mapping[str, Any]) -> ConnectorCredentials | None:
     """A connector's credentials from JSON, None for none; InvalidRequest names the first wrong field, and no value."""
     if not values:

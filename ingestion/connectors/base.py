@@ -1,5 +1,6 @@
 """The protocol of connectors, which read knowledge sources item by item."""
 
+from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,11 @@ class ConnectorSettings(BaseModel):
     """Base of a connector's settings: unknown fields are refused, and nothing is coerced."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """Where the source is, as lists of sources show it: an address or a path."""
 
     @property
     def credentials_target(self) -> str:

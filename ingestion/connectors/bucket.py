@@ -52,6 +52,10 @@ class BucketSettings(ConnectorSettings):
     exclude: Patterns = ()
 
     @property
+    def place(self) -> str:
+        return f"s3://{self.bucket}/{self.prefix}"
+
+    @property
     def bucket_url(self) -> str:
         """The address of the bucket, without a slash at its end."""
         suffix = ".cn" if self.region.startswith("cn-") else ""

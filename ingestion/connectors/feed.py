@@ -43,6 +43,10 @@ class FeedSettings(ConnectorSettings):
     max_items: Annotated[int, Field(ge=1, le=1000)] = 100
     linked_pages: bool = True
 
+    @property
+    def place(self) -> str:
+        return self.url
+
 
 class FeedConnector:
     """Reads the entries of a feed; those that it has forgotten stay."""

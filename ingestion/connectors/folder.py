@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
@@ -37,11 +38,19 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FolderSettings(ConnectorSettings):
-    """Settings of a folder; patterns are matched with paths in it, such as ``manuals/*.pdf``."""
+    """Settings of a folder; patterns are matched with paths in it, such as ``manuals/*.pdf``.
+
+    With ``watch`` a sync begins within seconds of a change.
+    """
 
     path: str = Field(min_length=1, max_length=1000)
     include: Patterns = ()
     exclude: Patterns = ()
+    watch: bool = False
+
+    @property
+    def place(self) -> str:
+        return self.path
 
 
 class FolderConnector:
@@ -69,14 +78,12 @@ class FolderConnector:
                 f"服务器无法打开 {allowed} 下的该文件夹：{error.strerror}",
             ) from error
 
+    async def digest(self) -> str:
+        """A hash of the paths and fingerprints of all files; raises ``SourceUnavailable``."""
+        return sha256(repr(await self._listing()).encode()).hexdigest()
+
     async def items(self) -> AsyncGenerator[SourceItem]:
-        try:
-            files = await to_thread.run_sync(self._list_files)
-        except InvalidRequest as error:
-            raise SourceUnavailable(_not_allowed(str(error.details["error"]))) from error
-        except OSError as error:
-            raise SourceUnavailable(_unreadable(error)) from error
-        for path, fingerprint in files:
+        for path, fingerprint in await self._listing():
             parts = PurePosixPath(path).parts
             yield SourceItem(path, document_name(parts), fingerprint, attributes={"path": path})
 
@@ -94,6 +101,14 @@ class FolderConnector:
                 if size > self._environment.max_bytes:
                     raise ItemUnreadable(too_large(self._environment.max_bytes))
                 yield block
+
+    async def _listing(self) -> list[tuple[str, str]]:
+        try:
+            return await to_thread.run_sync(self._list_files)
+        except InvalidRequest as error:
+            raise SourceUnavailable(_not_allowed(str(error.details["error"]))) from error
+        except OSError as error:
+            raise SourceUnavailable(_unreadable(error)) from error
 
     def _location(self) -> tuple[Path, tuple[str, ...]]:
         """The allowed folder, and the parts of the path below it."""

@@ -48,6 +48,10 @@ class GitSettings(ConnectorSettings):
     exclude: Patterns = ()
 
     @property
+    def place(self) -> str:
+        return self.url
+
+    @property
     def credentials_target(self) -> str:
         target = read_url(self.url)
         return f"{httpx.URL(self.url).scheme}://{target.host}:{target.port}"

@@ -81,7 +81,6 @@ class ImapSettings(ConnectorSettings):
 
     @property
     def place(self) -> str:
-        """Where the source is, as lists of sources show it."""
         return f"{'imaps' if self.security == 'tls' else 'imap'}://{self.host}:{self.server.port}"
 
     @property

@@ -73,6 +73,10 @@ class WebSettings(ConnectorSettings):
     include: Patterns = ()
     exclude: Patterns = ()
 
+    @property
+    def place(self) -> str:
+        return self.url
+
 
 class WebConnector:
     """Reads a web site as its robots.txt allows; pages that have not changed are not sent again."""

@@ -49,7 +49,6 @@ class WebDavSettings(ConnectorSettings):
 
     @property
     def place(self) -> str:
-        """Where the source is, as lists of sources show it."""
         return self.url
 
     @property

@@ -27,6 +27,7 @@ from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.sandbox.client import ParserPool
 from ingestion.reindex import maintain_all
 from ingestion.source_sync.caches import delete_orphan_caches
+from ingestion.source_sync.folder_watch import LOOK_SECONDS, FolderWatch
 from ingestion.source_sync.job import queue_syncs
 from ingestion.transfer import requeue_transfers
 from ingestion.worker.document_runner import DocumentRunner
@@ -132,11 +133,14 @@ async def run_worker(settings: Settings) -> None:
         in_hand = RunningJobs(redis)
         sweep = OrphanSweep(context)
         runner = DocumentRunner(context)
+        watch = FolderWatch(context)
+        look_seconds = min(LOOK_SECONDS, settings.reconcile_seconds)
         background = [
             asyncio.create_task(_repeat(_BEAT_SECONDS, lambda: send_heartbeat(redis, context.owner))),
             asyncio.create_task(_repeat(_BEAT_SECONDS, in_hand.show)),
             asyncio.create_task(_reconcile(context)),
             asyncio.create_task(_repeat(_SWEEP_SECONDS, sweep.run)),
+            asyncio.create_task(_repeat(look_seconds, watch.look)),
             asyncio.create_task(_repeat(_LISTEN_RETRY_SECONDS, lambda: _listen(context, redis))),
             asyncio.create_task(runner.run()),
         ]

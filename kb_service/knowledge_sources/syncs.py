@@ -189,6 +189,25 @@ async def request_due(work: UnitOfWork) -> int:
     return count
 
 
+async def request_after(work: UnitOfWork, source_id: str, moment: datetime) -> bool:
+    """Begin a sync of a source, unless one has begun at ``moment`` or later.
+
+    Returns:
+        False if an earlier one is under way, which may have missed what was new at that moment.
+    """
+    query = select(KnowledgeSource).where(col(KnowledgeSource.id) == source_id).with_for_update()
+    source = (await work.session.exec(query)).first()
+    if source is None:
+        return True
+    rows = _of(source_id).where(col(KnowledgeSourceSync.is_preview).is_(False))
+    if (await work.session.exec(rows.where(col(KnowledgeSourceSync.created_at) >= moment))).first() is not None:
+        return True
+    if (await work.session.exec(_of(source_id).where(col(KnowledgeSourceSync.status).in_(_OPEN)))).first() is not None:
+        return False
+    await request(work, source)
+    return True
+
+
 async def delete_old(work: UnitOfWork) -> None:
     """Delete the oldest ended syncs of each source that has more than ``KEPT_SYNCS``."""
     number = func.row_number().over(

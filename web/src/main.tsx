@@ -1,7 +1,7 @@
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode } from "react";
+import { StrictMode, startTransition } from "react";
 import { createRoot } from "react-dom/client";
 import { accountQuery } from "@/api/account";
 import { currentConnection, subscribeConnection } from "@/api/connection";
@@ -44,16 +44,20 @@ applyTheme(currentTheme());
 if (isSignedIn()) void queries.prefetchQuery(accountQuery);
 await Promise.all([startTranslations(), router.load()]);
 
-createRoot(document.getElementById("root") as HTMLElement).render(
-  <StrictMode>
-    {/* The content security policy allows no inline styles. */}
-    <CSPProvider disableStyleElements>
-      <QueryClientProvider client={queries}>
-        <ToastProvider>
-          <RouterProvider router={router} />
-          <ConnectionNotice />
-        </ToastProvider>
-      </QueryClientProvider>
-    </CSPProvider>
-  </StrictMode>,
+const root = createRoot(document.getElementById("root") as HTMLElement);
+// A transition is drawn in slices, so that a slow processor answers the first keys meanwhile.
+startTransition(() =>
+  root.render(
+    <StrictMode>
+      {/* The content security policy allows no inline styles. */}
+      <CSPProvider disableStyleElements>
+        <QueryClientProvider client={queries}>
+          <ToastProvider>
+            <RouterProvider router={router} />
+            <ConnectionNotice />
+          </ToastProvider>
+        </QueryClientProvider>
+      </CSPProvider>
+    </StrictMode>,
+  ),
 );

@@ -52,6 +52,7 @@ class _SourceRecord(Record):
     id: str
     name: str
     connector: str
+    place: str = ""
     settings: JsonObject = Field(default_factory=JsonObject)
     credentials_set: list[str] = Field(default_factory=list[str])
     sync_every_minutes: int | None = None
@@ -101,6 +102,9 @@ async def add(
     every: Annotated[int | None, typer.Option(help="Minutes between syncs; without it only on request.")] = None,
     mode: Annotated[str | None, typer.Option(help="Of a web site: page, sitemap or site.")] = None,
     branch: Annotated[str | None, typer.Option(help="Of a Git repository; by default its own default.")] = None,
+    watch: Annotated[
+        bool | None, typer.Option("--watch", help="Of a folder: read changes within seconds.", show_default=False)
+    ] = None,
     include: Annotated[list[str] | None, typer.Option(help="Pattern of what to read; may come many times.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Pattern of what to leave; may come many times.")] = None,
     settings: Annotated[str | None, typer.Option(help="Further settings of the connector, as JSON.")] = None,
@@ -115,6 +119,7 @@ async def add(
     options: dict[str, JsonValue] = {
         "mode": mode,
         "branch": branch,
+        "watch": watch,
         "include": [*(include or ())],
         "exclude": [*(exclude or ())],
     }
@@ -296,14 +301,12 @@ def _counts(output: Output, counts: Mapping[str, int]) -> str:
 
 
 def _line(output: Output, row: _SourceRecord) -> tuple[str, ...]:
-    names = ("url", "path", "bucket", "host")
-    place = str(next((row.settings[name] for name in names if row.settings.get(name)), ""))
     every = output.render(messages.MINUTES, count=row.sync_every_minutes) if row.sync_every_minutes else "-"
     last = row.last_sync
     state = "-" if last is None else output.render(messages.STATUSES[last.status])
     if last is not None and (last.counts or last.status != "failed"):
         state = f"{state}: {_counts(output, last.counts)}"
-    return row.name, row.connector, place, every, str(row.documents), state
+    return row.name, row.connector, row.place, every, str(row.documents), state
 
 
 def _place_settings(place: str) -> JsonObject:

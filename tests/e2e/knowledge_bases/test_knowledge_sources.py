@@ -1,6 +1,7 @@
 """Knowledge bases that are kept in step with folders and web sites."""
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -461,6 +462,36 @@ def test_schedule_begins_syncs(server: Server, admin: Api, folder: Path):
     source.wait()
     assert source.contents() == expected_of(folder)
     assert admin.get(source.path)["due_at"] > first["created_at"]
+
+
+@one_shape
+def test_watched_folder_is_read_when_it_changes_and_no_oftener(server: Server, admin: Api, folder: Path):
+    source = make_folder_source(admin, folder, watch=True)
+
+    def await_equal(what: str) -> None:
+        eventually(lambda: source.contents() == expected_of(folder), seconds=90, what=what)
+
+    def syncs() -> int:
+        return admin.get(f"{source.path}/syncs")["total"]
+
+    await_equal("the folder is read")
+    (folder / "notes" / "raven.md").write_text("# raven\n\nThe raven eats anything.\n")
+    (folder / "otter.md").write_text("# otter\n\nThe otter eats fish.\n")
+    await_equal("a new and a changed file are read")
+    # A look that came in the middle of the changes is followed by another sync.
+    time.sleep(8)
+    number = syncs()
+    time.sleep(6)
+    assert syncs() == number
+    server.kill("worker")
+    (folder / "heron.md").rename(folder / "egret.md")
+    await_equal("what changed while no worker ran is read")
+    source.update(watch=False)
+    time.sleep(8)
+    number = syncs()
+    (folder / "stoat.md").write_text("# stoat\n\nThe stoat eats eggs.\n")
+    time.sleep(6)
+    assert syncs() == number
 
 
 def test_killed_worker_does_nothing_twice(server: Server, admin: Api, folder: Path):

@@ -2,6 +2,7 @@
 import { useTranslation } from "react-i18next";
 import { ApiError } from "@/api/errors";
 import { Button } from "@/components/Button";
+import type { FieldError } from "@/components/forms/fieldErrors";
 import { inLanguage } from "@/i18n/inLanguage";
 import styles from "./Notice.module.css";
 
@@ -31,6 +32,14 @@ export function reasonsOf(error: unknown): string[] {
   const [reason] = distinct([textOf(details, "reason"), textOf(details, "error")], error);
   if (reason === undefined) return [];
   return [code === INVALID_REQUEST && typeof details.field === "string" ? `${details.field}: ${reason}` : reason];
+}
+
+/** Of a wrong field of a request: its path, such as `settings.url`, and the reason in the person's language. */
+export function fieldErrorOf(error: unknown): FieldError | null {
+  if (!(error instanceof ApiError) || error.code !== INVALID_REQUEST) return null;
+  const { field } = error.details;
+  const reason = textOf(error.details, "reason") ?? textOf(error.details, "error");
+  return typeof field === "string" && reason ? { field, reason } : null;
 }
 
 function distinct(reasons: (string | null)[], { message }: ApiError): string[] {

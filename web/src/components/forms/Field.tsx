@@ -2,6 +2,7 @@
 import { Switch as BaseSwitch } from "@base-ui/react/switch";
 import { type ComponentProps, type ReactNode, useId } from "react";
 import styles from "./Field.module.css";
+import { useFieldError } from "./fieldErrors";
 
 interface Words {
   label: ReactNode;
@@ -37,8 +38,16 @@ function description(id: string, { hint, error }: Partial<Words>) {
   return { "aria-describedby": ids || undefined, "aria-invalid": error ? true : undefined } as const;
 }
 
-export function TextField({ label, hidesLabel, hint, error, className, ...rest }: Words & ComponentProps<"input">) {
+export function TextField({
+  label,
+  hidesLabel,
+  hint,
+  error: ownError,
+  className,
+  ...rest
+}: Words & ComponentProps<"input">) {
   const id = useId();
+  const error = useFieldError(rest.name, ownError);
   return (
     <Frame id={id} label={label} hidesLabel={hidesLabel} hint={hint} error={error}>
       <input
@@ -55,11 +64,12 @@ export function TextAreaField({
   label,
   hidesLabel,
   hint,
-  error,
+  error: ownError,
   className,
   ...rest
 }: Words & ComponentProps<"textarea">) {
   const id = useId();
+  const error = useFieldError(rest.name, ownError);
   return (
     <Frame id={id} label={label} hidesLabel={hidesLabel} hint={hint} error={error}>
       <textarea
@@ -83,11 +93,12 @@ export function SelectField({
   label,
   hidesLabel,
   hint,
-  error,
+  error: ownError,
   options,
   ...rest
 }: Words & Omit<ComponentProps<"select">, "children"> & { options: readonly SelectOption[] }) {
   const id = useId();
+  const error = useFieldError(rest.name, ownError);
   return (
     <Frame id={id} label={label} hidesLabel={hidesLabel} hint={hint} error={error}>
       <select {...rest} {...description(id, { hint, error })} id={id} className={styles.input}>

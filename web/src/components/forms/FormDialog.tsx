@@ -3,10 +3,11 @@ import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { ErrorNotice } from "@/components/feedback/ErrorNotice";
+import { ErrorNotice, fieldErrorOf } from "@/components/feedback/ErrorNotice";
 import { notify } from "@/components/feedback/toasts";
 import { Dialog, DialogActions } from "@/components/overlays/Dialog";
 import styles from "./Form.module.css";
+import { FieldErrorContext } from "./fieldErrors";
 
 export function FormDialog({
   title,
@@ -53,7 +54,7 @@ export function FormDialog({
           send.mutate();
         }}
       >
-        {children}
+        <FieldErrorContext value={fieldErrorOf(send.error)}>{children}</FieldErrorContext>
         {send.isError && <ErrorNotice error={send.error} />}
         <DialogActions>
           <Button onClick={onClose}>{t("action.cancel")}</Button>

@@ -29,6 +29,7 @@ export function CredentialFields({ draft, stored, onChange }: Props) {
             label={t(`source.credential.${name}`)}
             type={OPEN_CREDENTIALS.includes(name) ? "text" : "password"}
             autoComplete="off"
+            name={`credentials.${name}`}
             disabled={draft.clearsCredentials}
             value={draft.credentials[name] ?? ""}
             onChange={({ target }) => onChange({ credentials: { ...draft.credentials, [name]: target.value } })}

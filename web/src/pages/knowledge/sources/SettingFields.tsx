@@ -30,6 +30,7 @@ export function SettingFields({ connector, values, onChange }: Props) {
 function SettingField({ connector, field, values, onChange }: Props & { field: Field }) {
   const { t, i18n } = useTranslation("knowledge");
   const { name, kind } = field;
+  const path = `settings.${name}`;
   const label = t(`source.setting.${name}`);
   const hints = [`source.setting_hint.${connector}_${name}`, `source.setting_hint.${name}`] as const;
   const key = hints.find((each) => i18n.exists(`knowledge:${each}`));
@@ -46,7 +47,8 @@ function SettingField({ connector, field, values, onChange }: Props & { field: F
       />
     );
   }
-  if (kind === "patterns") return <TextAreaField label={label} hint={hint} rows={2} value={value} onChange={onText} />;
+  if (kind === "patterns")
+    return <TextAreaField label={label} hint={hint} rows={2} name={path} value={value} onChange={onText} />;
   if (kind === "choice") return <ChoiceField field={field} value={value} onText={onText} />;
   const { required, min, max } = field;
   return (
@@ -54,6 +56,7 @@ function SettingField({ connector, field, values, onChange }: Props & { field: F
       label={label}
       hint={hint}
       type={kind}
+      name={path}
       required={required}
       min={min}
       max={max}
@@ -77,6 +80,7 @@ function ChoiceField({ field: { name, choices = [] }, value, onText }: ChoicePro
     <SelectField
       label={t(`source.setting.${name}`)}
       hint={i18n.exists(`knowledge:${hint}`) && t(hint)}
+      name={`settings.${name}`}
       value={value}
       options={choices.map((choice) => ({ value: choice, label: wordOf(choice) }))}
       onChange={onText}

@@ -50,6 +50,7 @@ export function SourceForm({ kbId, source, onClose }: Props) {
       <TextField
         label={t("field.name")}
         hint={t("source.name_hint")}
+        name="name"
         maxLength={200}
         value={draft.name}
         onChange={({ target }) => change({ name: target.value })}

@@ -27,13 +27,12 @@ const TONES: Record<(typeof SYNC_STATUSES)[number], Tone> = {
 export function SourceItem({ source, mayWrite }: { source: KnowledgeSource; mayWrite: boolean }) {
   const { t } = useTranslation("knowledge");
   const counts = useCounts();
-  const { last_sync: last, settings, sync_every_minutes: every } = source;
-  const place = settings.url ?? settings.path ?? settings.host ?? `s3://${settings.bucket}/${settings.prefix}`;
+  const { last_sync: last, place, sync_every_minutes: every } = source;
   return (
     <Item
       title={source.name}
       badges={last && <SyncBadge sync={last} />}
-      text={typeof place === "string" && <code>{place}</code>}
+      text={<code>{place}</code>}
       facts={[
         [t("source.documents"), formatNumber(source.documents)],
         [

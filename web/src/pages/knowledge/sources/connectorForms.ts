@@ -12,6 +12,7 @@ export type SettingName =
   | "whole_site"
   | "branch"
   | "folder"
+  | "watch"
   | "max_items"
   | "linked_pages"
   | "bucket"
@@ -118,7 +119,14 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
     ],
     credentials: ["username", "password"],
   },
-  folder: { fields: [{ name: "path", kind: "text", required: true }, ...PATTERNS], credentials: [] },
+  folder: {
+    fields: [
+      { name: "path", kind: "text", required: true },
+      { name: "watch", kind: "switch", initial: true },
+      ...PATTERNS,
+    ],
+    credentials: [],
+  },
 };
 
 /** Those that are names: they may be seen while they are typed. */
