@@ -19,6 +19,7 @@ test: setup-dev ## Run all tests, with real Redis and PostgreSQL where they can 
 	@scripts/setup_node.sh
 	@scripts/setup_browser.sh
 	@scripts/setup_office.sh
+	@scripts/setup_dovecot.sh
 	@$(BIN)/python -m scripts.suite $(ARGS)
 
 check: setup-dev ## Format, lint, types, import contracts, lengths, names, migrations, console

@@ -44,7 +44,8 @@ if ! works "$venv/bin/python"; then
     "$python" -m venv "$venv"
 fi
 
-wanted=$(cat pyproject.toml constraints.txt requirements-multilingual.txt requirements-s3-server.txt | cksum)
+wanted=$(cat pyproject.toml constraints.txt requirements-multilingual.txt requirements-s3-server.txt \
+    requirements-dav-server.txt | cksum)
 stamp="$venv/.installed-$kind"
 # What develops also runs.
 for file in "$stamp" "$venv/.installed-dev"; do
@@ -68,6 +69,7 @@ $pip install --quiet -c constraints.txt -e . $group
 $pip install --quiet --no-deps --require-hashes -r requirements-multilingual.txt || true
 if [ "$kind" = dev ]; then
     $pip install --quiet --no-deps --upgrade --target "$venv/s3-server" -r requirements-s3-server.txt
+    $pip install --quiet --no-deps --upgrade --target "$venv/dav-server" -r requirements-dav-server.txt
 fi
 say "Preparing the encoders / 正在准备编码模型"
 "$venv/bin/python" -m kb_service.embeddings.prepare

@@ -7,7 +7,7 @@ call must not reach what only Agentex's machine can reach.
 import asyncio
 import re
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -23,6 +23,7 @@ _RESOLVE_SECONDS = 10
 _RESOLVED_AT_ONCE = 32
 _MOST_ADDRESSES = 4
 _DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443, "postgresql": 5432, "postgres": 5432}
+_WEB_PORTS = (80, 443)
 _FIRST_UNPRIVILEGED = 1024
 _MOST_REMEMBERED = 1000
 # What resolvers read as a number is an address, in whatever notation (WHATWG URL, section 3.5).
@@ -58,7 +59,7 @@ class OutboundGuard:
     """Decides which addresses may be connected to.
 
     Allowed are public unicast addresses on ports 80, 443 and from 1024 on: the other privileged
-    ports are those of mail, shells and the like. Addresses of private networks are allowed only if
+    ports are those of mail, shells and the like, for clients that speak nothing else. Addresses of private networks are allowed only if
     the exact ``host:port`` (``[::1]:3001``) is listed, or if they are open to whom the guard is for.
 
     Args:
@@ -92,10 +93,13 @@ class OutboundGuard:
         except NameNotResolved:
             return
 
-    async def resolve(self, host: str, port: int) -> list[str]:
+    async def resolve(self, host: str, port: int, *, usual_ports: Collection[int] = _WEB_PORTS) -> list[str]:
         """The addresses to connect to, at least one, in the resolver's order; raises ``NameNotResolved``.
 
         Callers must not resolve again: a name may have another address a moment later.
+
+        Args:
+            usual_ports: privileged ports of the protocol that is spoken, which need not be listed.
         """
         host = host.strip("[]")
         target = HostPort(host, port)
@@ -104,7 +108,7 @@ class OutboundGuard:
             raise UrlNotAllowed("Addresses are written in their usual form only", "地址须以通常的形式书写")
         if literal is not None and not (is_public(literal) or is_private(literal)):
             raise _not_public()
-        is_usual_port = port in (80, 443) or port >= _FIRST_UNPRIVILEGED
+        is_usual_port = port in usual_ports or port >= _FIRST_UNPRIVILEGED
         if not is_usual_port and target.key not in (await self._now()).listed:
             raise UrlNotAllowed("This port is not allowed", "不允许使用该端口", target=target.key)
         addresses = [literal] if literal else await _addresses(host, port)

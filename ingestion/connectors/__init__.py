@@ -11,6 +11,7 @@ from ingestion.connectors.bucket import BucketConnector
 from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
 from ingestion.connectors.git import GitConnector
+from ingestion.connectors.imap import ImapConnector
 from ingestion.connectors.llama_index.connector import LlamaIndexConnector
 from ingestion.connectors.rest.confluence import ConfluenceConnector
 from ingestion.connectors.rest.feishu import FeishuConnector
@@ -19,6 +20,7 @@ from ingestion.connectors.rest.notion import NotionConnector
 from ingestion.connectors.sql.connector import SqlConnector
 from ingestion.connectors.sql.sqlite import SqliteConnector
 from ingestion.connectors.web import WebConnector
+from ingestion.connectors.webdav import WebDavConnector
 
 CONNECTORS: Mapping[str, type[SourceConnector]] = {
     connector.NAME: connector
@@ -35,6 +37,8 @@ CONNECTORS: Mapping[str, type[SourceConnector]] = {
         SqlConnector,
         SqliteConnector,
         LlamaIndexConnector,
+        WebDavConnector,
+        ImapConnector,
     )
 }
 

@@ -67,6 +67,23 @@ def test_database_and_reader_are_named_by_places_of_their_own(agentex: Agentex, 
     assert "AGENTEX_LLAMA_INDEX_READERS" in said.out + said.err
 
 
+def test_mailbox_and_nextcloud_are_known_by_their_addresses(agentex: Agentex, admin: Api, embedded: Server):
+    kb_id, port = admin.create_kb(), free_port()
+    mailbox, cloud = f"127.0.0.1:{port}/Pro%20jects", f"http://127.0.0.1:{port}/cloud/remote.php/dav/files/otter/"
+    with allowed_targets(embedded, port):
+        said = agentex("kb", "source", "add", kb_id, f"imaps://{mailbox}", "--settings", '{"attachments": true}')
+        assert "agentex kb source credentials" in said.out
+        agentex("kb", "source", "add", kb_id, f"imap://{mailbox}", "--name", "second", "--no-wait")
+        agentex("kb", "source", "add", kb_id, cloud, "--no-wait")
+        assert agentex("kb", "source", "add", kb_id, "imaps://127.0.0.1:993x/").code != 0
+    rows = agentex("kb", "source", "list", kb_id, "--json").json["items"]
+    assert {row["connector"] for row in rows} == {"imap", "webdav"}
+    first, second = (row["settings"] for row in rows if row["connector"] == "imap")
+    assert {"host": "127.0.0.1", "port": port, "security": "tls", "attachments": True}.items() <= first.items()
+    assert (first["include"], second["security"]) == (["Pro jects"], "starttls")
+    assert "127.0.0.1" in agentex("kb", "source", "list", kb_id).out
+
+
 def test_source_is_added_synchronized_and_deleted(agentex: Agentex, admin: Api, folder: Path):
     kb_id = admin.create_kb()
     said = agentex("kb", "source", "add", kb_id, str(folder), "--every", "5", "--exclude", "lynx*")

@@ -15,7 +15,7 @@ app = command_group(
         "share": share.share,
         "access": access.access,
         "source": command_group(
-            "Sources: web sites, feeds, Git repositories, buckets, databases and folders to keep a knowledge base in step with.",
+            "Sources: web sites, feeds, repositories, buckets, mailboxes, databases, wikis and folders to keep a knowledge base in step with.",
             {
                 "list": source.list_sources,
                 "add": source.add,

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import typer
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
@@ -30,6 +31,9 @@ _SHOWN_EXAMPLES = 20
 _BUCKET = "s3://"
 _READER = "llama_index:"
 _DATABASES = ("postgresql://", "postgres://")
+# Nextcloud and ownCloud may stand below a folder of their own.
+_NEXTCLOUD = re.compile(r".*/remote\.php/(web)?dav/")
+_MAIL = {"imaps": "tls", "imap": "starttls"}
 _OBJECT = TypeAdapter(JsonObject)
 _CONNECTOR_HELP = (
     "web, rss, git, s3, sql, folder, sqlite, github_issues, confluence, feishu, notion or llama_index; by default git for "
@@ -91,8 +95,8 @@ async def add(
     place: Annotated[
         str,
         typer.Argument(
-            help="An http(s) address, s3://BUCKET/PREFIX, postgresql://HOST/DATABASE, llama_index:MODULE.CLASS, or the "
-            "path of a folder on the server."
+            help="An http(s) address, s3://BUCKET/PREFIX, imaps://HOST/FOLDER, postgresql://HOST/DATABASE, "
+            "llama_index:MODULE.CLASS, or the path of a folder on the server."
         ),
     ],
     name: Annotated[str | None, typer.Option(help="To tell sources apart; by default the place.")] = None,
@@ -313,7 +317,21 @@ def _place_settings(place: str) -> JsonObject:
         return {"bucket": bucket, "prefix": prefix}
     if place.startswith(_READER):
         return {"reader": place.removeprefix(_READER)}
+    if urlsplit(place).scheme in _MAIL:
+        return _mailbox_settings(place)
     return {"url": place} if "://" in place else {"path": place}
+
+
+def _mailbox_settings(place: str) -> JsonObject:
+    parts = urlsplit(place)
+    try:
+        port = parts.port or 0
+    except ValueError as error:
+        raise CommandFailed(InvalidRequest("place", "a port from 1 to 65535"), messages.BAD_PORT) from error
+    settings: JsonObject = {"host": parts.hostname or "", "port": port, "security": _MAIL[parts.scheme]}
+    if folder := unquote(parts.path.strip("/")):
+        settings["include"] = [folder]
+    return settings
 
 
 def _connector_of(place: str) -> str:
@@ -325,7 +343,12 @@ def _connector_of(place: str) -> str:
         return "s3"
     if place.startswith(_DATABASES):
         return "sql"
-    return "git" if urlsplit(place).path.rstrip("/").endswith(".git") else "web"
+    scheme, _, path, *_ = urlsplit(place)
+    if scheme in _MAIL:
+        return "imap"
+    if _NEXTCLOUD.match(path):
+        return "webdav"
+    return "git" if path.rstrip("/").endswith(".git") else "web"
 
 
 def _default_name(place: str) -> str:

@@ -36,8 +36,8 @@ WAITS = Message(
     "agentex kb source sync {base} {source} --allow-deletions",
 )
 CUT = Message(
-    "The source has more pages than its settings allow: see max_pages.",
-    "来源的页面数超过其设置允许的数量：请查看 max_pages。",
+    "The source has more than its settings allow: see max_pages, max_items or max_messages.",
+    "来源的内容超过其设置允许的数量：请查看 max_pages、max_items 或 max_messages。",
 )
 DELETE = Message(
     "Forget the source {name}? Its {count} documents stay.", "确定删除来源 {name} 吗？其 {count} 个文档会保留。"
@@ -47,6 +47,10 @@ DELETE_WITH_DOCUMENTS = Message(
 )
 DELETED = Message("Deleted the source {name}.", "已删除来源 {name}。")
 UNKNOWN = Message("There is no source {source}. Those it has: {names}", "来源 {source} 不存在。现有来源：{names}")
+BAD_PORT = Message(
+    "The port in the address is not a number from 1 to 65535.",
+    "地址中的端口不是 1 到 65535 之间的数字。",
+)
 BAD_SETTINGS = Message("--settings takes a JSON object", "--settings 应为 JSON 对象")
 CREDENTIALS_STORED = Message(
     "Stored the credentials of {name}; they count from its next sync on.", "已保存 {name} 的凭据，从下次同步起生效。"

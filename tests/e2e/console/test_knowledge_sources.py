@@ -42,6 +42,8 @@ def test_web_site_is_added_followed_and_previewed(
         "Git repository",
         "RSS or Atom feed",
         "S3 bucket",
+        "WebDAV or Nextcloud",
+        "Mailbox (IMAP)",
         "PostgreSQL query",
         "GitHub issues",
         "Confluence",

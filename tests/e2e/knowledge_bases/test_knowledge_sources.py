@@ -218,7 +218,8 @@ def test_folders_are_for_administrators(server: Server, admin: Api, folder: Path
     body = {"name": "mine", "connector": "folder", "settings": {"path": str(folder)}}
     person.refused(PermissionDenied, "POST", f"/knowledge-bases/{kb_id}/sources", json=body)
     names = {row["name"]: row["administrators_only"] for row in admin.get("/knowledge-connectors")}
-    of_everybody = ("web", "rss", "git", "s3", "sql", "github_issues", "confluence", "feishu", "notion")
+    services = ("github_issues", "confluence", "feishu", "notion")
+    of_everybody = ("web", "rss", "git", "s3", "webdav", "imap", "sql", *services)
     of_server = ("folder", "sqlite", "llama_index")
     assert names == dict.fromkeys(of_everybody, False) | dict.fromkeys(of_server, True)
 

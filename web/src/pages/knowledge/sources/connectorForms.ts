@@ -5,6 +5,8 @@ export const CONNECTOR_NAMES = [
   "git",
   "rss",
   "s3",
+  "webdav",
+  "imap",
   "sql",
   "github_issues",
   "confluence",
@@ -62,6 +64,11 @@ export type SettingName =
   | "load_arguments"
   | "read"
   | "id_key"
+  | "host"
+  | "port"
+  | "security"
+  | "since"
+  | "max_messages"
   | "include"
   | "exclude";
 export type CredentialName =
@@ -160,6 +167,23 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       ...PATTERNS,
     ],
     credentials: ["access_key_id", "secret_access_key", "session_token"],
+  },
+  webdav: {
+    fields: [{ name: "url", kind: "url", required: true }, ...PATTERNS],
+    credentials: ["username", "password"],
+  },
+  imap: {
+    fields: [
+      { name: "host", kind: "text", required: true },
+      { name: "security", kind: "choice", choices: ["tls", "starttls", "plain"], initial: "tls" },
+      { name: "port", kind: "number", initial: "993", min: 0, max: 65_535 },
+      { name: "max_messages", kind: "number", initial: "1000", min: 1, max: 20_000 },
+      { name: "since", kind: "text" },
+      { name: "attachments", kind: "switch", initial: false },
+      { name: "include", kind: "patterns", initial: "INBOX" },
+      { name: "exclude", kind: "patterns" },
+    ],
+    credentials: ["username", "password"],
   },
   github_issues: {
     fields: [

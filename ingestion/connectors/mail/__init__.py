@@ -1,0 +1,1 @@
+"""Mailboxes over IMAP (RFC 3501)."""
