@@ -14,6 +14,7 @@ from cli.commands.backup.frame import (
     DataDirOption,
     FolderArgument,
     PassphraseFileOption,
+    mebibytes,
     passphrase_to_write,
     progress_on,
     run_here,
@@ -33,8 +34,6 @@ from kb_service.backup.progress import OnProgress
 from kb_service.backup.repository import BackupRepository, create_repository, is_repository, open_repository
 from kb_service.object_storage.factory import open_object_store
 from migrations.level import file_schema_revision, revisions, schema_revision
-
-_MIB = 2**20
 
 
 def create(
@@ -132,13 +131,12 @@ def _report(output: Output, settings: Settings, repository: BackupRepository, ma
             "folder": str(repository.root),
             "encrypted": repository.is_encrypted,
             "holds_secret_key": holds_key,
-            "added_bytes": repository.added_bytes,
             "unindexed": list(manifest.unindexed),
             "unserved": list(manifest.unserved),
             **counts,
         }
     )
-    added = f"{repository.added_bytes / _MIB:.1f}"
+    added = mebibytes(counts.pop("added_bytes"))
     output.say(messages.CREATED, id=manifest.id, added=added, folder=repository.root, **counts)
     if manifest.unindexed:
         output.say(messages.UNINDEXED, count=len(manifest.unindexed))

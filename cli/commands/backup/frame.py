@@ -32,6 +32,12 @@ PassphraseFileOption = Annotated[
     typer.Option("--passphrase-file", help="File whose first line is the passphrase (or AGENTEX_BACKUP_PASSPHRASE)."),
 ]
 _LEAST_CHARACTERS = 8
+_MIB = 2**20
+
+
+def mebibytes(size: int | None) -> str:
+    """A size for people; a dash for one that is not known."""
+    return "-" if size is None else f"{size / _MIB:.1f}"
 
 
 def run_here(options: Options, data_dir: Path | None, work: Callable[[Output, Settings], ExitCode]) -> NoReturn:

@@ -9,6 +9,8 @@ STEPS = {
     BackupStep.VECTORS: Message("vectors", "向量"),
     BackupStep.ROWS: Message("rows", "数据行"),
     BackupStep.BLOBS: Message("checked", "已检查"),
+    BackupStep.MANIFESTS: Message("backups that stay", "保留的备份"),
+    BackupStep.DELETED: Message("deleted blobs", "已删除的数据块"),
 }
 CREATED = Message(
     "Backup {id} is whole: {documents} documents, {files} files, {points} points, {rows} rows; {added} MiB new in {folder}.",
@@ -61,6 +63,31 @@ BROKEN_OFF = Message(
 CANCELLED = Message(
     "Stopped: no backup was made, and those before are as they were.", "已停止：没有生成新的备份，已有的备份不受影响。"
 )
+LIST_HEADINGS = (
+    Message("id", "编号"),
+    Message("made", "时间"),
+    Message("documents", "文档"),
+    Message("MiB", "MiB"),
+    Message("new MiB", "新增 MiB"),
+    Message("checked", "检查"),
+)
+DAMAGED = Message("manifest damaged", "清单已损坏")
+UNCHECKED = Message("never", "未检查")
+CHECKED = Message("whole at {moment}", "{moment} 检查完好")
+CHECKED_BAD = Message("{count} faults at {moment}", "{moment} 发现 {count} 处问题")
+EMPTY = Message("There are no backups in {folder} yet.", "{folder} 中还没有备份。")
+CONFIRM_REMOVAL = Message(
+    "Remove {backups}? What only these backups hold is gone for good.",
+    "删除 {backups}？仅存在于这些备份中的内容将无法恢复。",
+)
+NOTHING_KEPT = Message(
+    "Say how many backups to keep: --keep 7, --keep-daily 7 or --keep-weekly 4, or several of them.",
+    "请指定保留的数量：--keep 7、--keep-daily 7 或 --keep-weekly 4，也可同时使用。",
+)
+REMOVED = Message(
+    "{count} backups are gone, {remaining} remain; {freed} MiB are free again.",
+    "已删除 {count} 个备份，剩余 {remaining} 个；释放 {freed} MiB。",
+)
 ASK_PASSPHRASE = Message("Passphrase of the backups", "备份口令")
 ASK_AGAIN = Message("The same passphrase again", "请再次输入口令")
 PASSPHRASES_DIFFER = Message("The two passphrases differ. Try again.", "两次输入的口令不同，请重试。")
@@ -91,8 +118,12 @@ FAULTS = {
         "{folder} 中的备份由更新版本的 Agentex 生成：请使用该版本。",
     ),
     BackupFault.IN_USE: Message(
-        "Another process is writing a backup to {folder}: wait until it is done.",
-        "另一个进程正在向 {folder} 写入备份：请等待其完成。",
+        "Another process is making or removing a backup in {folder}: wait until it is done.",
+        "另一个进程正在 {folder} 中创建或删除备份：请等待其完成。",
+    ),
+    BackupFault.BEING_READ: Message(
+        "Another process is checking or restoring a backup of {folder}: wait until it is done, then remove.",
+        "另一个进程正在检查或恢复 {folder} 中的备份：请等待其完成后再删除。",
     ),
     BackupFault.NO_BACKUP: Message(
         "No backup in {folder} is whole: the first was stopped. Run agentex backup create again.",
@@ -114,8 +145,9 @@ FAULTS = {
         "{folder} 中的备份未加密，同一目录只能有一种：请为加密备份指定空目录，或不提供口令。",
     ),
     BackupFault.MANIFEST_DAMAGED: Message(
-        "The manifest of the backup {backup} is damaged: use another backup, or a copy of the folder.",
-        "备份 {backup} 的清单已损坏：请使用其他备份或该目录的副本。",
+        "The manifest of the backup {backup} is damaged: use another backup, or a copy of the folder. Nothing can "
+        "be removed beside it; it itself can.",
+        "备份 {backup} 的清单已损坏：请使用其他备份或该目录的副本。其他备份无法删除，但可删除该备份本身。",
     ),
     BackupFault.BLOB_MISSING: Message(
         "The blob {blob} is missing. Put it back from a copy of the folder; the next backup writes it again if its content is still there.",
