@@ -29,6 +29,8 @@ from kb_service.backup.sql_rows import export_table, read_counters
 from kb_service.object_storage.protocol import ObjectStore
 
 _T = TypeVar("_T")
+# What is done in the folder of backups itself: in a restored installation it would begin again.
+_NOT_BACKED_UP = frozenset({"backup_job"})
 # Beside a server that serves: more would slow it down, fewer would wait for a distant store.
 _AT_ONCE = 4
 _BLOCK = 2**20
@@ -149,6 +151,7 @@ class BackupCreator:
         tables = {
             table.name: await export_table(connection, table, self._repository, self._count_rows)
             for table in self._source.tables.sorted_tables
+            if table.name not in _NOT_BACKED_UP
         }
         counters = await read_counters(connection, self._source.tables.sorted_tables)
         if await self._forget_edited(fresh):

@@ -23,6 +23,7 @@ from kb_service.backup.verification_note import note_path
 
 _DESCRIPTION, _BLOBS, _BACKUPS, _INCOMING, _LOCK = "repository.json", "blobs", "backups", "incoming", "lock"
 _SUFFIX = ".manifest"
+_LEAST_CHARACTERS = 8
 _BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 _MAX_MANIFEST_BYTES = 2**31
 
@@ -257,12 +258,20 @@ def open_repository(root: Path, passphrase: str | None) -> BackupRepository:
     return BackupRepository(root, description, derive_keys(description.encryption, passphrase))
 
 
+def require_long_passphrase(passphrase: str) -> None:
+    """Refuse a passphrase that is guessed soon."""
+    if len(passphrase) < _LEAST_CHARACTERS:
+        raise BackupError(BackupFault.PASSPHRASE_SHORT, least=_LEAST_CHARACTERS)
+
+
 def create_repository(root: Path, passphrase: str | None) -> BackupRepository:
     """Make an empty or missing folder a folder of backups, for its owner only; with a passphrase they are encrypted.
 
     Raises:
-        BackupError: the folder holds something else, or can't be written.
+        BackupError: the folder holds something else, or can't be written, or the passphrase is short.
     """
+    if passphrase is not None:
+        require_long_passphrase(passphrase)
     with _disk_errors(root):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(root.iterdir()):
