@@ -39,7 +39,6 @@ MORE_PAGES = {
     "connection": "/connections/{connection}",
     "roles": "/admin/roles",
     "settings": "/admin/settings",
-    "backups": "/admin/backups",
 }
 
 # Texts of passages and of originals, where a press chooses the passage that its button in the list chooses.
