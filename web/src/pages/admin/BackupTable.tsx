@@ -30,7 +30,11 @@ function BackupRow({ backup, busy }: { backup: Backup; busy: boolean }) {
   const { id, created_at, documents, stored_bytes, added_bytes, holds_secret_key } = backup;
   return (
     <tr>
-      <td title={id}>{created_at ? formatDateTime(created_at) : id}</td>
+      <td title={id}>
+        {created_at && <div>{formatDateTime(created_at)}</div>}
+        {/* The command that restores it takes the id. */}
+        <code>{id}</code>
+      </td>
       <td>{documents === null ? "–" : formatNumber(documents)}</td>
       <td>{size(stored_bytes)}</td>
       <td>{size(added_bytes)}</td>
