@@ -10,6 +10,7 @@ _MODULES = (
     "accounts.oidc",
     "accounts.quota",
     "system.system",
+    "system.backups",
     "accounts.audit",
     "accounts.users",
     "accounts.admin_users",

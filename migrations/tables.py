@@ -13,6 +13,7 @@ import core.audit.models
 import core.auth.models
 import core.db.outbox
 import core.runtime_config.models
+import kb_service.backup.models
 import kb_service.models
 import rules.models
 import skills.models
@@ -28,6 +29,7 @@ MODULES = (
     core.auth.models,
     core.db.outbox,
     core.runtime_config.models,
+    kb_service.backup.models,
     kb_service.models,
     rules.models,
     skills.models,

@@ -251,6 +251,22 @@ class KnowledgeSourceSyncNotFound(NotFound):
     message_zh = "同步记录不存在"
 
 
+class BackupNotFound(NotFound):
+    """The folder of backups has no such backup."""
+
+    code = 40492
+    message = "Backup not found"
+    message_zh = "备份不存在"
+
+
+class BackupJobNotFound(NotFound):
+    """There is no such job, or it is forgotten."""
+
+    code = 40493
+    message = "Backup job not found"
+    message_zh = "备份任务不存在"
+
+
 class ModelNotFound(NotFound):
     """No such model that the caller may use."""
 

@@ -51,6 +51,30 @@ class McpNotAuthorizable(AgentexError):
     message_zh = "该连接不使用 OAuth 授权：请将认证方式设为 oauth，类型设为 standard"
 
 
+class BackupFolderUnset(AgentexError):
+    """The operator has named no folder for backups."""
+
+    code = 40996
+    message = "No folder for backups is set: ask your operator to set AGENTEX_BACKUP_FOLDER and to start Agentex again"
+    message_zh = "未设置备份目录：请联系运维人员设置 AGENTEX_BACKUP_FOLDER 并重新启动 Agentex"
+
+
+class BackupJobRunning(AgentexError):
+    """Backups, checks and removals are done one at a time."""
+
+    code = 40997
+    message = "A backup, a check or a removal is under way: wait for its end, or cancel it"
+    message_zh = "已有备份、检查或删除任务正在进行：请等待其结束或先取消"
+
+
+class BackupUnusable(AgentexError):
+    """The folder of backups can't be used as it is; the details say why."""
+
+    code = 40998
+    message = "The folder of backups can't be used"
+    message_zh = "备份目录无法使用"
+
+
 class ReindexRunning(AgentexError):
     """The knowledge base is being re-indexed."""
 

@@ -232,9 +232,12 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     rule_log_days: int = Field(
         default=30, ge=1, le=3650, description="How long the log of a rule is kept, of which at most 1,000 entries are."
     )
-    backup_passphrase: SecretStr | None = Field(
+    backup_folder: Path | None = Field(
         default=None,
-        description="Passphrase that agentex backup create encrypts with, and that opens encrypted backups.",
+        description="Folder in which administrators make backups from the console; an absolute path, not in the data folder.",
+    )
+    backup_passphrase: SecretStr | None = Field(
+        default=None, description="Passphrase that backups are encrypted with, and that opens encrypted ones."
     )
     audit_retention_days: int = Field(
         default=365, ge=0, le=36_500, description="How long the audit log is kept, in days; 0 keeps it for good."
@@ -317,6 +320,20 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         if not all(path.is_absolute() for path in paths):
             raise ValueError("takes absolute paths only")
         return tuple(Path(os.path.normpath(path)) for path in paths)
+
+    @field_validator("backup_folder")
+    @classmethod
+    def _require_folder_elsewhere(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        if value is None:
+            return None
+        folder, data_dir = value.expanduser(), info.data.get("data_dir")
+        if not folder.is_absolute():
+            raise ValueError("takes an absolute path only")
+        folder = folder.resolve()
+        # There it would be lost with what it is a backup of.
+        if data_dir is not None and folder.is_relative_to(data_dir):
+            raise ValueError("lies in the data folder: name a folder elsewhere, best on another disk")
+        return folder
 
     @field_validator("embedding_models")
     @classmethod

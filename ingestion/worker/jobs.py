@@ -4,11 +4,13 @@ from collections.abc import Awaitable, Callable
 
 from core.redis.jobs import JobPayload, QueueJob
 from ingestion.attempts.failures import remove_orphan_points
+from ingestion.backup_jobs import run_backup_job
 from ingestion.context import WorkerContext
 from ingestion.reindex import run_reindex
 from ingestion.source_sync.job import run_sync
 from ingestion.transfer import run_transfer
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
+from kb_service.backup.jobs import BACKUP_JOB
 from kb_service.documents.jobs import CLEAR_JOB, ERASE_JOB, INGEST_JOB
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_sources.syncs import SYNC_JOB
@@ -40,5 +42,6 @@ JOBS: tuple[QueueJob, ...] = (
     QueueJob(knowledge_bases.ERASE_JOB, _with_id(erase_knowledge_base, "knowledge_base_id"), timeout=900),
     QueueJob(REINDEX_JOB, _with_id(run_reindex, "knowledge_base_id"), timeout=900),
     QueueJob(transfers.TRANSFER_JOB, _with_id(run_transfer, "transfer_id"), timeout=_INGEST_SECONDS),
+    QueueJob(BACKUP_JOB, _with_id(run_backup_job, "job_id"), timeout=_INGEST_SECONDS),
     QueueJob(SYNC_JOB, _with_id(run_sync, "sync_id"), timeout=_INGEST_SECONDS),
 )

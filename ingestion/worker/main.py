@@ -22,6 +22,7 @@ from core.redis.heartbeats import remove_heartbeat, send_heartbeat, worker_name
 from core.redis.jobs import QUEUE_NAME, JobPayload, JobQueue, QueueJob, RunningJobs, deserialize_job, serialize_job
 from core.redis.notify import wake_signals
 from core.settings import Settings, get_settings
+from ingestion.backup_jobs import requeue_backup_jobs
 from ingestion.context import WorkerContext
 from ingestion.parsers.conversion.converter import open_converter
 from ingestion.parsers.image.ocr import OcrSettings
@@ -191,6 +192,7 @@ async def _reconcile_once(context: WorkerContext) -> None:
     await _run_safely(lambda: requeue_lost(context))
     await _run_safely(lambda: maintain_all(context))
     await _run_safely(lambda: requeue_transfers(context))
+    await _run_safely(lambda: requeue_backup_jobs(context))
     await _run_safely(lambda: queue_syncs(context))
     await _run_safely(lambda: delete_orphan_caches(context))
 

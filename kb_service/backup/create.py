@@ -29,6 +29,8 @@ from kb_service.backup.sql_rows import export_table, read_counters
 from kb_service.object_storage.protocol import ObjectStore
 
 _T = TypeVar("_T")
+# What is done in the folder of backups itself: in a restored installation it would begin again.
+_NOT_BACKED_UP = frozenset({"backup_job"})
 # Beside a server that serves: more would slow it down, fewer would wait for a distant store.
 _AT_ONCE = 4
 _BLOCK = 2**20
@@ -98,6 +100,7 @@ class BackupCreator:
         self._unserved: set[str] = set()
         self._doubted: set[RevisionKey] = set()
         self._rows = 0
+        self._added_before = repository.added_bytes
 
     async def create(self) -> BackupManifest:
         """Make the backup; only when this returns it exists.
@@ -148,6 +151,7 @@ class BackupCreator:
         tables = {
             table.name: await export_table(connection, table, self._repository, self._count_rows)
             for table in self._source.tables.sorted_tables
+            if table.name not in _NOT_BACKED_UP
         }
         counters = await read_counters(connection, self._source.tables.sorted_tables)
         if await self._forget_edited(fresh):
@@ -236,6 +240,12 @@ class BackupCreator:
         source, repository = self._source, self._repository
         files = {key: blob for key, blob in self._files.items() if key in inventory.required | inventory.optional}
         points = {key: stored for key, stored in self._points.items() if key in inventory.revisions}
+        file_rows = [[key, *_columns(blob)] for key, blob in sorted(files.items())]
+        file_list = _write(repository, FILE_COLUMNS, file_rows, 1)
+        vector_list = _write(repository, VECTOR_COLUMNS, [_row(*item) for item in sorted(points.items(), key=_key)], 2)
+        secret_blobs = {name: repository.add(iter([content])) for name, content in source.secret_files.items()}
+        streams = chain.from_iterable(stream.blobs for stream in (*tables.values(), file_list, vector_list))
+        blobs = chain(files.values(), (stored.blob for stored in points.values()), secret_blobs.values(), streams)
         moment = utc_now()
         return BackupManifest(
             id=f"{moment:%Y%m%dT%H%M%S}{moment.microsecond // 1000:03d}Z-{secrets.token_hex(3)}",
@@ -246,12 +256,12 @@ class BackupCreator:
             database="sqlite" if source.database.is_sqlite else "postgresql",
             tables=dict(tables),
             counters=dict(counters),
-            files=_write(repository, FILE_COLUMNS, [[key, *_columns(blob)] for key, blob in sorted(files.items())], 1),
-            vectors=_write(repository, VECTOR_COLUMNS, [_row(*item) for item in sorted(points.items(), key=_key)], 2),
+            files=file_list,
+            vectors=vector_list,
             models=tuple(sorted({stored.facts.model for stored in points.values()})),
             unindexed=tuple(sorted({key.document_id for key, stored in points.items() if not stored.is_whole})),
             unserved=tuple(sorted(self._unserved)),
-            secrets={name: repository.add(iter([content])) for name, content in source.secret_files.items()},
+            secrets=secret_blobs,
             secret_key_mark=secret_key_mark(source.secret_key),
             counts=BackupCounts(
                 documents=inventory.documents,
@@ -259,6 +269,8 @@ class BackupCreator:
                 file_bytes=sum(blob.size for blob in files.values()),
                 points=sum(stored.points for stored in points.values()),
                 rows=sum(stream.rows for stream in tables.values()),
+                stored_bytes=sum({blob.id: blob.stored for blob in blobs}.values()),
+                added_bytes=repository.added_bytes - self._added_before,
             ),
         )
 

@@ -1,6 +1,7 @@
 """The data folder while a restore fills it: what may lie there, and the mark of an unfinished restore."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from core.durable_files import sync_path, write_private
@@ -9,7 +10,14 @@ from kb_service.backup.errors import BackupError, BackupFault
 _MARK = "restore-unfinished"
 _SECRET_KEY = "secret-key"  # noqa: S105 - a file's name
 # A start that failed leaves these, and the key is put there before a restore that does not bring it.
+_SECRET_FILES = (_SECRET_KEY, "initial-admin-password")
 _HARMLESS = frozenset({"agentex.lock", "logs", "run", _SECRET_KEY})
+
+
+def secret_files(data_dir: Path) -> Mapping[str, bytes]:
+    """The files of the data folder that hold secrets, by name; fewer where settings have these."""
+    paths = [data_dir / name for name in _SECRET_FILES]
+    return {path.name: path.read_bytes() for path in paths if path.is_file()}
 
 
 def unfinished_restore(data_dir: Path) -> str | None:

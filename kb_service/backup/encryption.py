@@ -5,6 +5,7 @@ import hmac
 import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import BinaryIO, Literal, Protocol
 
 from cryptography.exceptions import InvalidTag
@@ -73,7 +74,7 @@ def derive_keys(derivation: KeyDerivation, passphrase: str) -> RepositoryKeys:
     Raises:
         BackupError: the passphrase is another one.
     """
-    root = _root_key(derivation, passphrase)
+    root = _root_key_again(derivation.model_dump_json(), passphrase)
     if not hmac.compare_digest(_expand(root, b"check").hex(), derivation.check):
         raise BackupError(BackupFault.PASSPHRASE_WRONG)
     return _keys(root)
@@ -127,6 +128,12 @@ def secret_key_mark(secret_key: bytes) -> str:
 def _root_key(derivation: KeyDerivation, passphrase: str) -> bytes:
     salt = bytes.fromhex(derivation.salt)
     return Scrypt(salt, KEY_BYTES, n=derivation.n, r=derivation.r, p=derivation.p).derive(passphrase.encode())
+
+
+@lru_cache(maxsize=1)
+def _root_key_again(derivation: str, passphrase: str) -> bytes:
+    """The root key; remembered, because a server lists its backups often and each derivation takes 128 MiB."""
+    return _root_key(KeyDerivation.model_validate_json(derivation), passphrase)
 
 
 def _keys(root: bytes) -> RepositoryKeys:

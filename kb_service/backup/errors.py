@@ -11,9 +11,11 @@ class BackupFault(StrEnum):
     REPOSITORY_UNREADABLE = "repository_unreadable"
     NEWER_FORMAT = "newer_format"
     IN_USE = "in_use"
+    BEING_READ = "being_read"
     NO_BACKUP = "no_backup"
     UNKNOWN_BACKUP = "unknown_backup"
     PASSPHRASE_MISSING = "passphrase_missing"  # noqa: S105 - a name
+    PASSPHRASE_SHORT = "passphrase_short"  # noqa: S105 - a name
     PASSPHRASE_WRONG = "passphrase_wrong"  # noqa: S105 - a name
     NOT_ENCRYPTED = "not_encrypted"
     MANIFEST_DAMAGED = "manifest_damaged"

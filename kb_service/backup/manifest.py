@@ -62,13 +62,20 @@ class RowStream(ManifestPart):
 
 
 class BackupCounts(ManifestPart):
-    """What a backup holds, in numbers; sizes in bytes."""
+    """What a backup holds, in numbers; sizes in bytes.
+
+    Args:
+        stored_bytes: of all its blobs on disk; None in backups from before this was counted.
+        added_bytes: of those that were written for it, because no earlier backup had them.
+    """
 
     documents: int
     files: int
     file_bytes: int
     points: int
     rows: int
+    stored_bytes: int | None = None
+    added_bytes: int | None = None
 
 
 class BackupManifest(ManifestPart):

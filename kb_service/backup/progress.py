@@ -11,6 +11,8 @@ class BackupStep(StrEnum):
     VECTORS = "vectors"
     ROWS = "rows"
     BLOBS = "blobs"
+    MANIFESTS = "manifests"
+    DELETED = "deleted"
 
 
 OnProgress = Callable[[BackupStep, int, int | None], None]

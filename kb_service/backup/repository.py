@@ -4,8 +4,9 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import secrets
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -18,9 +19,12 @@ from kb_service.backup.blob_format import BlobDamaged, decode, encode
 from kb_service.backup.encryption import NO_KEYS, KeyDerivation, RepositoryKeys, derive_keys, new_keys
 from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import FORMAT, BackupManifest, BlobRef, ManifestPart
+from kb_service.backup.verification_note import note_path
 
 _DESCRIPTION, _BLOBS, _BACKUPS, _INCOMING, _LOCK = "repository.json", "blobs", "backups", "incoming", "lock"
 _SUFFIX = ".manifest"
+_LEAST_CHARACTERS = 8
+_BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 _MAX_MANIFEST_BYTES = 2**31
 
 
@@ -177,18 +181,55 @@ class BackupRepository:
         Raises:
             BackupError: another process writes a backup here.
         """
-        with _disk_errors(self.root):
-            descriptor = os.open(self.root / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise BackupError(BackupFault.IN_USE, folder=self.root) from None
-            for leftover in (self.root / _INCOMING).iterdir():
-                leftover.unlink(missing_ok=True)
+        with _flock(self.root / _LOCK, os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX, BackupFault.IN_USE):
+            with _disk_errors(self.root):
+                for leftover in (self.root / _INCOMING).iterdir():
+                    leftover.unlink(missing_ok=True)
             yield
-        finally:
-            os.close(descriptor)
+
+    @contextmanager
+    def reading(self) -> Generator[None]:
+        """Keep removals out while backups are read; other readers and a writer may be there.
+
+        Raises:
+            BackupError: another process removes backups here.
+        """
+        # The description is there even in a copy on a read-only disk.
+        with _flock(self.root / _DESCRIPTION, os.O_RDONLY, fcntl.LOCK_SH, BackupFault.IN_USE):
+            yield
+
+    @contextmanager
+    def removing(self) -> Generator[None]:
+        """Keep writers and readers out.
+
+        Raises:
+            BackupError: another process writes or reads backups here.
+        """
+        with (
+            self.writing(),
+            _flock(self.root / _DESCRIPTION, os.O_RDWR, fcntl.LOCK_EX, BackupFault.BEING_READ),
+        ):
+            yield
+
+    def delete_manifests(self, backup_ids: Collection[str]) -> None:
+        """Delete the manifests for good: from here on these backups do not exist, and their blobs may go."""
+        with _disk_errors(self.root):
+            for backup_id in backup_ids:
+                (self.root / _BACKUPS / f"{backup_id}{_SUFFIX}").unlink(missing_ok=True)
+                note_path(self.root, backup_id).unlink(missing_ok=True)
+            # Before any blob goes, also where the power fails; an earlier removal may have been killed before its own.
+            sync_path(self.root / _BACKUPS)
+
+    def delete_blobs(self, needed: Collection[bytes]) -> Iterator[int]:
+        """Delete all other blobs; gives the length on disk of each."""
+        with _disk_errors(self.root):
+            for path in (self.root / _BLOBS).glob("[0-9a-f][0-9a-f]/*"):
+                # Files of other names were not written here.
+                if _BLOB_NAME.fullmatch(path.name) and bytes.fromhex(path.name) not in needed:
+                    size = path.stat().st_size
+                    path.unlink()
+                    self._trusted.discard(path.name)
+                    yield size
 
 
 def is_repository(root: Path) -> bool:
@@ -217,12 +258,20 @@ def open_repository(root: Path, passphrase: str | None) -> BackupRepository:
     return BackupRepository(root, description, derive_keys(description.encryption, passphrase))
 
 
+def require_long_passphrase(passphrase: str) -> None:
+    """Refuse a passphrase that is guessed soon."""
+    if len(passphrase) < _LEAST_CHARACTERS:
+        raise BackupError(BackupFault.PASSPHRASE_SHORT, least=_LEAST_CHARACTERS)
+
+
 def create_repository(root: Path, passphrase: str | None) -> BackupRepository:
     """Make an empty or missing folder a folder of backups, for its owner only; with a passphrase they are encrypted.
 
     Raises:
-        BackupError: the folder holds something else, or can't be written.
+        BackupError: the folder holds something else, or can't be written, or the passphrase is short.
     """
+    if passphrase is not None:
+        require_long_passphrase(passphrase)
     with _disk_errors(root):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(root.iterdir()):
@@ -253,6 +302,24 @@ def _format_of(content: Any) -> object:  # noqa: ANN401 - whatever lies in a fil
         return content["format"]
     except (KeyError, TypeError):
         return FORMAT
+
+
+@contextmanager
+def _flock(path: Path, flags: int, mode: int, fault: BackupFault) -> Generator[None]:
+    with _disk_errors(path):
+        descriptor = os.open(path, flags, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BackupError(fault, folder=path.parent) from None
+        except OSError:
+            # A disk without locks: nobody may write there, but a copy on it can be read.
+            if mode != fcntl.LOCK_SH:
+                raise
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from core.db.types import utc_now
 from kb_service.backup.create import read_files, read_points
 from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import BackupManifest, BlobRef, RowBlob, RowStream
@@ -11,6 +12,7 @@ from kb_service.backup.points import MalformedPoints, count_points
 from kb_service.backup.progress import BackupStep, OnProgress, silent
 from kb_service.backup.repository import BackupRepository
 from kb_service.backup.row_format import read_rows
+from kb_service.backup.verification_note import VerificationNote, write_note
 
 _T = TypeVar("_T")
 # Rows, so many points, or a file of any content.
@@ -37,10 +39,18 @@ class BackupReport:
 
 
 def verify(repository: BackupRepository, backup_ids: Sequence[str], on_progress: OnProgress = silent) -> BackupReport:
-    """Read everything that these backups hold; a blob of several is read once."""
+    """Read everything that these backups hold; a blob of several is read once. A note beside each says how it ended.
+
+    Raises:
+        BackupError: another process removes backups.
+    """
     check = _Verification(repository, on_progress)
-    for backup_id in backup_ids:
-        check.backup(backup_id)
+    with repository.reading():
+        for backup_id in backup_ids:
+            before = len(check.report.findings)
+            check.backup(backup_id)
+            note = VerificationNote(checked_at=utc_now(), findings=len(check.report.findings) - before)
+            write_note(repository.root, backup_id, note)
     return check.report
 
 

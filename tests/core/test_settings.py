@@ -223,3 +223,17 @@ def test_single_sign_on_reads_lists_and_roles():
     )
     assert settings.oidc_email_domains == ("example.com", "corp.example")
     assert settings.oidc_roles == {"chiefs": "admin"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "complaint"),
+    [("backups", "absolute path"), ("data/backups", "absolute path"), ("{data}/x", "data folder")],
+)
+def test_folder_of_backups_lies_outside_of_the_data(tmp_path: Path, folder: str, complaint: str):
+    with pytest.raises(ValidationError, match=complaint):
+        Settings(_env_file=None, data_dir=tmp_path, backup_folder=Path(folder.format(data=tmp_path)))
+    # The same place by another way.
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    with pytest.raises(ValidationError, match="data folder"):
+        Settings(_env_file=None, data_dir=tmp_path / "data", backup_folder=tmp_path / "link" / "backups")
+    assert Settings(_env_file=None, data_dir=tmp_path / "data", backup_folder=tmp_path / "b").backup_folder

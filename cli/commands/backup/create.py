@@ -14,6 +14,7 @@ from cli.commands.backup.frame import (
     DataDirOption,
     FolderArgument,
     PassphraseFileOption,
+    mebibytes,
     passphrase_to_write,
     progress_on,
     run_here,
@@ -21,20 +22,18 @@ from cli.commands.backup.frame import (
 from cli.commands.backup.stores import points_to_read
 from cli.errors import ExitCode
 from cli.ui.i18n import backup as messages
-from cli.ui.i18n.supervisor import INITIAL_PASSWORD_FILE
 from cli.ui.output import Output
 from core.db.database import Database, open_database
 from core.security.vault import load_secret_key, secret_key_file
 from core.settings import Settings
 from kb_service.backup.create import BackupCreator, BackupSource
+from kb_service.backup.data_folder import secret_files
 from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.manifest import BackupManifest
 from kb_service.backup.progress import OnProgress
 from kb_service.backup.repository import BackupRepository, create_repository, is_repository, open_repository
 from kb_service.object_storage.factory import open_object_store
 from migrations.level import file_schema_revision, revisions, schema_revision
-
-_MIB = 2**20
 
 
 def create(
@@ -59,10 +58,10 @@ def create(
         open_ = open_repository if is_repository(folder) else create_repository
         repository = open_(folder, passphrase)
         includes_key = repository.is_encrypted or with_secret_key
-        secret_files = _secret_files(settings) if includes_key else dict[str, bytes]()
+        secrets = secret_files(settings.data_dir) if includes_key else dict[str, bytes]()
         try:
             with repository.writing(), progress_on(output) as on_progress:
-                manifest = asyncio.run(_create(settings, repository, secret_files, on_progress))
+                manifest = asyncio.run(_create(settings, repository, secrets, on_progress))
         except KeyboardInterrupt:
             output.remark(messages.CANCELLED)
             raise
@@ -84,14 +83,8 @@ def _sqlite_file(settings: Settings) -> Path | None:
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
-def _secret_files(settings: Settings) -> Mapping[str, bytes]:
-    names = (secret_key_file(settings).name, INITIAL_PASSWORD_FILE)
-    paths = [settings.data_dir / name for name in names]
-    return {path.name: path.read_bytes() for path in paths if path.is_file()}
-
-
 async def _create(
-    settings: Settings, repository: BackupRepository, secret_files: Mapping[str, bytes], on_progress: OnProgress
+    settings: Settings, repository: BackupRepository, secrets: Mapping[str, bytes], on_progress: OnProgress
 ) -> BackupManifest:
     # Only here: every table's module takes a second, which the other commands need not wait for.
     from migrations.tables import all_tables  # noqa: PLC0415
@@ -108,7 +101,7 @@ async def _create(
                 schema_revision=revisions()[-1],
                 product=importlib.metadata.version("agentex"),
                 secret_key=load_secret_key(settings),
-                secret_files=secret_files,
+                secret_files=secrets,
             )
             return await BackupCreator(source, repository, on_progress).create()
     finally:
@@ -132,13 +125,12 @@ def _report(output: Output, settings: Settings, repository: BackupRepository, ma
             "folder": str(repository.root),
             "encrypted": repository.is_encrypted,
             "holds_secret_key": holds_key,
-            "added_bytes": repository.added_bytes,
             "unindexed": list(manifest.unindexed),
             "unserved": list(manifest.unserved),
             **counts,
         }
     )
-    added = f"{repository.added_bytes / _MIB:.1f}"
+    added = mebibytes(counts.pop("added_bytes"))
     output.say(messages.CREATED, id=manifest.id, added=added, folder=repository.root, **counts)
     if manifest.unindexed:
         output.say(messages.UNINDEXED, count=len(manifest.unindexed))

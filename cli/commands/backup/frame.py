@@ -22,7 +22,7 @@ from core.logging import configure_logging
 from core.settings import Settings, get_settings, override_settings
 from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.progress import BackupStep, OnProgress
-from kb_service.backup.repository import is_repository, needs_passphrase
+from kb_service.backup.repository import is_repository, needs_passphrase, require_long_passphrase
 
 FolderArgument = Annotated[Path, typer.Argument(help="Folder of the backups.", metavar="FOLDER")]
 DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="Data folder; by default AGENTEX_DATA_DIR.")]
@@ -31,7 +31,12 @@ PassphraseFileOption = Annotated[
     Path | None,
     typer.Option("--passphrase-file", help="File whose first line is the passphrase (or AGENTEX_BACKUP_PASSPHRASE)."),
 ]
-_LEAST_CHARACTERS = 8
+_MIB = 2**20
+
+
+def mebibytes(size: int | None) -> str:
+    """A size for people; a dash for one that is not known."""
+    return "-" if size is None else f"{size / _MIB:.1f}"
 
 
 def run_here(options: Options, data_dir: Path | None, work: Callable[[Output, Settings], ExitCode]) -> NoReturn:
@@ -97,9 +102,7 @@ def passphrase_to_write(
     if preset is None and not encrypts:
         return None
     passphrase = preset or _ask(output)
-    if len(passphrase) < _LEAST_CHARACTERS:
-        short = messages.PASSPHRASE_SHORT
-        raise CommandFailed(Conflict(), short, least=_LEAST_CHARACTERS)
+    require_long_passphrase(passphrase)
     if preset is None and passphrase != ask_password(output, messages.ASK_AGAIN):
         raise usage_error("passphrase", messages.PASSPHRASES_DIFFER)
     return passphrase

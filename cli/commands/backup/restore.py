@@ -64,7 +64,7 @@ def restore(
         create_folders(settings.data_dir)
         descriptor = _lock(settings)
         try:
-            with progress_on(output) as on_progress:
+            with repository.reading(), progress_on(output) as on_progress:
                 asyncio.run(_restore(settings, repository, manifest, on_progress, resumes=resumes))
         finally:
             os.close(descriptor)

@@ -5,6 +5,7 @@ from cli.commands.backup.frame import (
     BackupOption,
     FolderArgument,
     PassphraseFileOption,
+    mebibytes,
     passphrase_to_read,
     progress_on,
     run_here,
@@ -17,8 +18,6 @@ from kb_service.backup import verify as backup_check
 from kb_service.backup.errors import BackupError, BackupFault
 from kb_service.backup.repository import open_repository
 from kb_service.backup.verify import BackupReport
-
-_MIB = 2**20
 
 
 def verify(
@@ -69,4 +68,4 @@ def _show(output: Output, report: BackupReport) -> None:
     if report.findings:
         output.say(messages.BAD_BACKUPS, count=len(report.findings))
     else:
-        output.say(messages.VERIFIED, backups=report.backups, blobs=report.blobs, size=f"{report.size / _MIB:.1f}")
+        output.say(messages.VERIFIED, backups=report.backups, blobs=report.blobs, size=mebibytes(report.size))

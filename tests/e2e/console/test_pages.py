@@ -33,6 +33,7 @@ PAGES = {
     "models": "/models",
     "users": "/admin",
     "system": "/admin/system",
+    "backups": "/admin/backups",
     "audit": "/admin/audit",
     "profile": "/profile",
     "nowhere": "/skills/no-such-skill",

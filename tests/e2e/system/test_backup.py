@@ -2,25 +2,33 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.errors.conflicts import BackupFolderUnset, BackupJobRunning, BackupUnusable, Conflict
+from kb_service.backup.repository import create_repository, open_repository
+from kb_service.backup.row_format import read_rows
 from tests.fixtures.http.client import Api, eventually, unique
+from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
 from tests.fixtures.product.server import Server, environment_of, running_server
 from tests.fixtures.runs.agent_runs import ask, text_of
 from tests.fixtures.servers.external_services import Postgres
+from tests.fixtures.servers.git_server import GitServer, git_server
 from tests.fixtures.skills.skill_texts import REPORT
 
 PASSPHRASE = "five-words-of-no-sense"
+TOKEN = "token-of-the-private-repository"
 QUESTIONS = ("Where is the key of the seed room?", "pump frost", "温室 天窗", "trellis")
 DOCUMENTS = {
     "handbook.md": "# Pumps\n\nIn frost the pump is emptied.\n\n# Seed room\n\nThe key hangs behind the clock.\n",
@@ -38,10 +46,13 @@ class BackedUp:
         facts: answers of the server from before the backups.
         acknowledged: documents that were uploaded before the second backup began.
         second: what the second backup said of itself.
+        source: a knowledge source whose repository is open to its credentials only.
     """
 
     server: Server
     person: Api
+    git: GitServer
+    source: Source
     repository: Path
     environment: Mapping[str, str]
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -108,12 +119,26 @@ def uploads(person: Api, kb: str) -> Generator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def backed_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BackedUp]:
+def private_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
+    with git_server(tmp_path_factory.mktemp("git")) as git:
+        git.user = ("otter", TOKEN)
+        (git.work / "otter.md").write_text("# Otters\n\nThey eat crayfish.\n")
+        git.commit()
+        yield git
+
+
+@pytest.fixture(scope="module")
+def backed_up(tmp_path_factory: pytest.TempPathFactory, private_git: GitServer) -> Iterator[BackedUp]:
     folder = tmp_path_factory.mktemp("source")
-    with running_server(folder) as server:
+    # The console's backups under the same passphrase as the command's.
+    variables = {"AGENTEX_BACKUP_PASSPHRASE": PASSPHRASE}
+    with running_server(folder, variables=variables) as server, allowed_targets(server, private_git.port):
         person = server.person()
-        environment = {**server.environment, "AGENTEX_BACKUP_PASSPHRASE": PASSPHRASE}
-        state = BackedUp(server, person, folder / "backups", environment)
+        environment = server.environment
+        credentials = {"username": "otter", "password": TOKEN}
+        source = Source(person, person.create_kb(), "git", {"url": private_git.url}, credentials=credentials)
+        assert source.wait()["counts"] == {"created": 1}
+        state = BackedUp(server, person, private_git, source, folder / "backups", environment)
         kb = person.create_kb()
         ids = {name: person.ingest(kb, name, text) for name, text in DOCUMENTS.items()}
         (chunk,) = person.get(f"/knowledge-bases/{kb}/documents/{ids['温室手册.md']}/chunks")["items"]
@@ -177,13 +202,31 @@ def check_restored(backed_up: BackedUp, server: Server) -> None:
     assert person.search(facts["kb"], "wheelbarrow")[0]["document_id"] == new
 
 
+def check_source(backed_up: BackedUp, server: Server) -> None:
+    """The next sync of a restored source brings what is new, with the credentials that the backup had sealed."""
+    source = copy(backed_up.source)
+    source.owner = Api(server.http, dict(backed_up.person.headers))
+    name = unique("heron") + ".md"
+    before = len(source.contents())
+    (backed_up.git.work / name).write_text("# Herons\n\nThey eat frogs.\n")
+    backed_up.git.commit()
+    assert source.sync()["counts"] == {
+        "created": len(list(backed_up.git.work.glob("*.md"))) - before,
+        "unchanged": before,
+    }
+    assert source.contents()[name] == "# Herons\n\nThey eat frogs.\n"
+
+
 def test_restored_folder_has_the_same_documents_hits_and_scores(backed_up: BackedUp, tmp_path: Path):
     run = backed_up.restore(tmp_path)
     assert run.returncode == 0, run.stdout + run.stderr
     again = backed_up.restore(tmp_path)
     assert (again.returncode, "is not empty (agentex.db" in again.stderr) == (1, True)
-    with running_server(tmp_path) as server:
+    with running_server(tmp_path, variables={"AGENTEX_BACKUP_FOLDER": ""}) as server:
         check_restored(backed_up, server)
+        check_source(backed_up, server)
+        for method in ("GET", "POST"):
+            server.admin().refused(BackupFolderUnset, method, "/admin/backups")
 
 
 def test_sqlite_is_restored_into_postgresql(backed_up: BackedUp, tmp_path: Path, find_postgres: Callable[[], Postgres]):
@@ -195,6 +238,7 @@ def test_sqlite_is_restored_into_postgresql(backed_up: BackedUp, tmp_path: Path,
     assert (refused.returncode, "database is not empty (table" in refused.stderr) == (1, True)
     with running_server(tmp_path, variables=variables) as server:
         check_restored(backed_up, server)
+        check_source(backed_up, server)
     postgres.drop(variables["AGENTEX_DATABASE_URL"])
 
 
@@ -253,6 +297,107 @@ def test_plain_backup_says_that_the_key_is_missing_and_how_to_restore(backed_up:
     refused = backup(environment, "restore", repository)
     assert (refused.returncode, "does not hold the secret key" in refused.stderr) == (1, True)
     (tmp_path / "data").mkdir()
+    # Sealed under the installation's key: neither the backup nor a refusal shows the credentials of a source.
+    (tmp_path / "data" / "secret-key").write_text("another-secret-key-that-is-as-long-as-keys-are")
+    other = backup(environment, "restore", repository)
+    assert (other.returncode, "is not the one that the backup's database needs" in other.stderr) == (1, True)
+    assert {path.name for path in (tmp_path / "data").iterdir()} == {"secret-key"}
+    assert TOKEN not in other.stdout + other.stderr
+    opened = open_repository(repository, None)
+    sources = repr(list(read_rows(opened, opened.manifest().tables["knowledge_source"])))
+    assert (backed_up.source.row["id"] in sources, TOKEN in sources) == (True, False)
     key = (backed_up.server.settings.data_dir / "secret-key").read_bytes()
     (tmp_path / "data" / "secret-key").write_bytes(key)
     assert backup(environment, "restore", repository).returncode == 0
+
+
+def wait_for_job(admin: Api, job: dict[str, Any]) -> dict[str, Any]:
+    def ended() -> dict[str, Any] | None:
+        row = admin.get(f"/admin/backups/jobs/{job['id']}")
+        return row if row["status"] not in {"pending", "running"} else None
+
+    return eventually(ended, seconds=120, what=f"the end of {job['kind']}")
+
+
+def test_administrator_makes_checks_and_removes_backups(backed_up: BackedUp):
+    server = backed_up.server
+    admin, folder = server.admin(), server.settings.backup_folder
+    assert folder
+    first = admin.get("/admin/backups")
+    assert first == {"folder": str(folder), "encrypted": True, "items": [], "total": 0}
+    # One at a time, and a cancelled one is none.
+    with server.frozen("worker"):
+        waiting = admin.post("/admin/backups")
+        admin.refused(BackupJobRunning, "POST", "/admin/backups")
+        assert admin.post(f"/admin/backups/jobs/{waiting['id']}/cancel")["status"] == "cancelled"
+        admin.refused(Conflict, "POST", f"/admin/backups/jobs/{waiting['id']}/cancel")
+    assert admin.get("/admin/backups")["items"] == []
+
+    job = wait_for_job(admin, admin.post("/admin/backups"))
+    assert (job["status"], job["failure"]) == ("completed", None)
+    (row,) = admin.get("/admin/backups")["items"]
+    assert row["id"] == job["result"]["backup_id"]
+    assert (row["damaged"], row["holds_secret_key"], row["verified_at"], row["findings"]) == (False, True, None, None)
+    assert row["documents"] >= len(DOCUMENTS)
+    assert row["stored_bytes"] >= row["added_bytes"] > 0
+    path = f"/admin/backups/{row['id']}"
+    assert wait_for_job(admin, admin.post(f"{path}/verify"))["result"]["findings"] == 0
+    (row,) = admin.get("/admin/backups")["items"]
+    assert (row["verified_at"] is not None, row["findings"]) == (True, 0)
+    # The command sees the same, with the same passphrase.
+    assert answer(backup(backed_up.environment, "list", folder, "--json"))["items"][0]["findings"] == 0
+
+    blob = max((folder / "blobs").glob("*/*"), key=lambda path: path.stat().st_size)
+    blob.write_bytes(blob.read_bytes()[:-1])
+    result = wait_for_job(admin, admin.post(f"{path}/verify"))["result"]
+    assert (result["findings"], blob.name in result["examples"][0]["message_zh"]) == (1, True)
+    assert admin.get("/admin/backups")["items"][0]["findings"] == 1
+
+    assert wait_for_job(admin, admin.request("DELETE", path).json()["data"])["result"]["freed_bytes"] > 0
+    assert admin.get("/admin/backups")["items"] == []
+    assert not list((folder / "blobs").glob("*/*"))
+    for method, url in (("POST", f"{path}/verify"), ("DELETE", path), ("POST", "/admin/backups/..%2Fx/verify")):
+        assert admin.request(method, url).status_code == 404
+    entries = admin.get("/system/audit", q="backup.", page_size=100)["items"]
+    assert {entry["action"] for entry in entries} == {
+        "backup.requested",
+        "backup.check_requested",
+        "backup.removal_requested",
+        "backup.cancelled",
+    }
+    assert {entry["actor_name"] for entry in entries} == {admin.name}
+    said = json.dumps([entries, admin.get("/admin/backups/jobs")]) + server.text
+    assert PASSPHRASE not in said
+
+
+def test_backup_goes_on_in_the_next_worker_when_its_worker_is_killed(backed_up: BackedUp):
+    server = backed_up.server
+    admin = server.admin()
+    job = admin.post("/admin/backups")
+    eventually(lambda: admin.get(f"/admin/backups/jobs/{job['id']}")["status"] != "pending", pause=0.01)
+    server.kill("worker")
+    assert wait_for_job(admin, job)["status"] == "completed"
+    (row,) = admin.get("/admin/backups")["items"]
+    assert answer(backup(backed_up.environment, "verify", server.settings.backup_folder, "--json"))["ok"]
+    wait_for_job(admin, admin.request("DELETE", f"/admin/backups/{row['id']}").json()["data"])
+
+
+def test_folder_of_another_passphrase_is_named_and_nothing_in_it_changes(backed_up: BackedUp):
+    folder, admin = backed_up.server.settings.backup_folder, backed_up.server.admin()
+    assert folder
+    aside = folder.with_name("aside")
+    # The tests before this one may have made it.
+    if folder.exists():
+        folder.rename(aside)
+    try:
+        create_repository(folder, None)
+        before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+        details = admin.refused(BackupUnusable, "GET", "/admin/backups")
+        assert (details["fault"], "are not encrypted" in details["error"]) == ("not_encrypted", True)
+        failure = wait_for_job(admin, admin.post("/admin/backups"))["failure"]
+        assert (failure["reason"], "未加密" in failure["message_zh"]) == ("not_encrypted", True)
+        assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+    finally:
+        shutil.rmtree(folder)
+        if aside.exists():
+            aside.rename(folder)

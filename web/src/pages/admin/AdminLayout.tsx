@@ -30,6 +30,7 @@ export function AdminLayout(): ReactElement {
           <>
             <TabLink to="/admin/settings">{t("tab.settings")}</TabLink>
             <TabLink to="/admin/system">{t("tab.system")}</TabLink>
+            <TabLink to="/admin/backups">{t("tab.backups")}</TabLink>
             <TabLink to="/admin/audit">{t("tab.audit")}</TabLink>
           </>
         )}

@@ -60,6 +60,11 @@ export const adminTabs = [
   }),
   createRoute({
     getParentRoute: () => adminRoute,
+    path: "/backups",
+    component: lazyRouteComponent(() => import("./BackupPage"), "BackupPage"),
+  }),
+  createRoute({
+    getParentRoute: () => adminRoute,
     path: "/audit",
     validateSearch: ({ q, action, actor, since, until, page }: Search): AuditSearch => ({
       q: word(q),
