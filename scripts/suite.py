@@ -36,7 +36,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="agentex-suite-") as folder:
         # Compiled once for the hundreds of processes that tests start, wherever that is switched off.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        os.environ["PYTHONPYCACHEPREFIX"] = str(Path(folder, "compiled"))
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(folder, "compiled")))
         share = str(Path(folder, "taken"))
         Path(share).mkdir()
         parts = {"1": "front", "2": "back", "3": "middle"}
