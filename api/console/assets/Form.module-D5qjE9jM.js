@@ -1,0 +1,1 @@
+var e={form:`_form_a22u5_1`,pair:`_pair_a22u5_7`,choices:`_choices_a22u5_14`,choice:`_choice_a22u5_14`,small:`_small_a22u5_59`,actions:`_actions_a22u5_65`,points:`_points_a22u5_71`};export{e as t};
