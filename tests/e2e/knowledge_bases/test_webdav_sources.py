@@ -71,7 +71,8 @@ def test_knowledge_base_equals_the_folder_after_each_change(writer: Api, dav: Da
     assert source.sync()["counts"] == {"unchanged": 3}
     assert dav.sent == []
 
-    dav.write("otter.md", "The otter eats eels now.")
+    # Of another size: the tags of this server know whole seconds.
+    dav.write("otter.md", "The otter eats eels and crabs.")
     dav.write("new/marten.md", "The marten eats berries.")
     (dav.folder / "notes" / "heron.md").rename(dav.folder / "grey heron.md")
     rmtree(dav.folder / "notes" / "deep")
