@@ -28,7 +28,7 @@ test("a folder has no settings of a web site", () => {
   expect(bodyOf({ ...empty, connector: "folder", values, every: "0" })).toEqual({
     name: "manuals",
     connector: "folder",
-    settings: { path: "/srv/manuals", include: [], exclude: [] },
+    settings: { path: "/srv/manuals", watch: true, include: [], exclude: [] },
     sync_every_minutes: null,
   });
 });
