@@ -81,10 +81,6 @@ class JobQueue:
         Failures of Redis or the database are ignored, as the jobs were committed: the rows stay, and the
         sweeper retries.
         """
-        if wake:
-            with suppress(RedisError, OSError):
-                async with asyncio.timeout(_PUSH_SECONDS):
-                    await wake_workers(self._redis)
         pushed: list[str] = []
         with suppress(RedisError, OSError):
             for job in jobs:
@@ -92,6 +88,10 @@ class JobQueue:
                 async with asyncio.timeout(_PUSH_SECONDS):
                     await self._arq.enqueue_job(job.name, job.payload, _job_id=job.key)
                 pushed.append(job.id)
+        if wake or pushed:
+            with suppress(RedisError, OSError):
+                async with asyncio.timeout(_PUSH_SECONDS):
+                    await wake_workers(self._redis)
         if len(pushed) < len(jobs):
             log.warning("outbox.push_postponed", jobs=len(jobs) - len(pushed))
         if pushed:

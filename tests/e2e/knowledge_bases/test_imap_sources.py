@@ -86,7 +86,7 @@ def test_knowledge_base_equals_the_mailbox_after_each_change(writer: Api, mail: 
     assert set(after) == {name_of("otter"), name_of("heron"), "The marten.eml"}
     moved = after[name_of("heron")]
     assert (moved["id"], moved["revision"]) == (first[name_of("heron")]["id"], 1)
-    assert moved["metadata"]["folder"] == "INBOX"
+    assert moved["metadata"]["folder"] == "Projects"
 
 
 def test_mailbox_with_new_uids_keeps_its_documents(writer: Api, mail: ImapServer):
@@ -167,7 +167,7 @@ def test_source_that_is_away_deletes_nothing(embedded: Server, writer: Api, mail
     with allowed_targets(embedded, port, mail.port):
         assert reason(port=port, security="plain") == "no_answer"
         source.update(port=mail.port)
-        mail.set_password("another")
+        mail.change_password("another")
         assert reason() == "wrong_credentials"
         source.body["credentials"] = None
         source.update()
