@@ -16,10 +16,13 @@ export function SettingFields({ connector, values, onChange }: Props) {
     <SettingField key={field.name} connector={connector} field={field} values={values} onChange={onChange} />
   );
   const numbers = fields.filter(({ kind }) => kind === "number");
-  const patterns = fields.filter(({ kind }) => kind === "patterns");
+  // What is needed stands first, in its own order.
+  const patterns = fields.filter(({ kind, required }) => kind === "patterns" && !required);
   return (
     <>
-      {fields.filter(({ kind }) => kind !== "number" && kind !== "switch" && kind !== "patterns").map(shown)}
+      {fields
+        .filter((field) => field.kind !== "number" && field.kind !== "switch" && !patterns.includes(field))
+        .map(shown)}
       {numbers.length > 0 && <div className={form.pair}>{numbers.map(shown)}</div>}
       {fields.filter(({ kind }) => kind === "switch").map(shown)}
       {patterns.length > 0 && <div className={form.pair}>{patterns.map(shown)}</div>}

@@ -111,12 +111,12 @@ const PATTERNS: readonly Field[] = [
 
 const QUERY: readonly Field[] = [
   { name: "query", kind: "lines", required: true },
+  { name: "key_columns", kind: "patterns", required: true },
   { name: "title_column", kind: "text" },
   { name: "fingerprint_column", kind: "text" },
   { name: "format", kind: "choice", choices: ["markdown", "text", "html"], initial: "markdown" },
   { name: "template", kind: "lines" },
   { name: "timeout_seconds", kind: "number", initial: "300", min: 1, max: 3600 },
-  { name: "key_columns", kind: "patterns", required: true },
   { name: "content_columns", kind: "patterns" },
   { name: "attribute_columns", kind: "patterns" },
 ];
