@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import httpx
 from pydantic import Field, SecretStr
 
-from core.errors.requests import InvalidRequest
-from core.outbound.guard import read_url
+from ingestion.connectors.addresses import check_address, origin_of
 from ingestion.connectors.base import (
     MOST_ITEMS,
     ConnectorCredentials,
@@ -70,8 +69,7 @@ class BucketSettings(ConnectorSettings):
 
     @property
     def credentials_target(self) -> str:
-        target = read_url(self.bucket_url)
-        return f"{httpx.URL(self.bucket_url).scheme}://{target.host}:{target.port}"
+        return origin_of(self.bucket_url)
 
 
 class BucketCredentials(ConnectorCredentials):
@@ -99,11 +97,7 @@ class BucketConnector:
 
     async def check(self) -> None:
         if self._settings.endpoint:
-            read_url(self._settings.endpoint)
-            url = httpx.URL(self._settings.endpoint)
-            if url.query or url.fragment:
-                en, zh = "Leave out the query and the fragment", "请去掉查询参数和片段"
-                raise InvalidRequest("settings.endpoint", en, zh)
+            check_address(self._settings.endpoint, "settings.endpoint")
         await self._environment.guard.check(self._settings.bucket_url)
 
     async def items(self) -> AsyncGenerator[SourceItem]:

@@ -4,13 +4,11 @@ from collections.abc import AsyncGenerator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import httpx
 from anyio import to_thread
 from pydantic import Field, SecretStr
 
-from core.errors.requests import InvalidRequest
-from core.outbound.guard import read_url
 from core.threads import import_in_thread
+from ingestion.connectors.addresses import check_address, origin_of
 from ingestion.connectors.base import (
     ConnectorCredentials,
     ConnectorEnvironment,
@@ -53,8 +51,7 @@ class GitSettings(ConnectorSettings):
 
     @property
     def credentials_target(self) -> str:
-        target = read_url(self.url)
-        return f"{httpx.URL(self.url).scheme}://{target.host}:{target.port}"
+        return origin_of(self.url)
 
 
 class GitCredentials(ConnectorCredentials):
@@ -81,18 +78,7 @@ class GitConnector:
         self.is_cut = False
 
     async def check(self) -> None:
-        try:
-            url = httpx.URL(self._settings.url)
-        except httpx.InvalidURL:
-            url = httpx.URL()
-        if url.scheme in {"http", "https"} and url.userinfo:
-            raise InvalidRequest(
-                "settings.url",
-                "Leave the name and the token out of the address: give them as credentials, which are stored encrypted",
-                "请勿在地址中填写用户名和令牌：请填入 credentials，它们会加密保存",
-            )
-        if url.query or url.fragment:
-            raise InvalidRequest("settings.url", "Leave out the query and the fragment", "请去掉查询参数和片段")
+        check_address(self._settings.url)
         await self._environment.guard.check(self._settings.url)
 
     async def items(self) -> AsyncGenerator[SourceItem]:

@@ -7,11 +7,9 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Annotated, ClassVar
 from uuid import uuid4
 
-import httpx
 from pydantic import Field, SecretStr
 
-from core.errors.requests import InvalidRequest
-from core.outbound.guard import read_url
+from ingestion.connectors.addresses import check_address, origin_of
 from ingestion.connectors.base import (
     MOST_ITEMS,
     ConnectorCredentials,
@@ -53,8 +51,7 @@ class WebDavSettings(ConnectorSettings):
 
     @property
     def credentials_target(self) -> str:
-        target = read_url(self.url)
-        return f"{httpx.URL(self.url).scheme}://{target.host}:{target.port}"
+        return origin_of(self.url)
 
 
 class WebDavCredentials(ConnectorCredentials):
@@ -81,18 +78,7 @@ class WebDavConnector:
         self.is_cut = False
 
     async def check(self) -> None:
-        try:
-            url = httpx.URL(self._settings.url)
-        except httpx.InvalidURL:
-            url = httpx.URL()
-        if url.scheme in {"http", "https"} and url.userinfo:
-            raise InvalidRequest(
-                "settings.url",
-                "Leave the name and the password out of the address: give them as credentials, which are stored encrypted",
-                "请勿在地址中填写用户名和密码：请填入 credentials，它们会加密保存",
-            )
-        if url.query or url.fragment:
-            raise InvalidRequest("settings.url", "Leave out the query and the fragment", "请去掉查询参数和片段")
+        check_address(self._settings.url)
         await self._environment.guard.check(self._settings.url)
 
     async def items(self) -> AsyncGenerator[SourceItem]:

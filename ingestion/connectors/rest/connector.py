@@ -5,11 +5,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from typing import Annotated, ClassVar, Generic, TypeVar
 
-import httpx
 from pydantic import AfterValidator, Field, SecretStr
 
-from core.errors.requests import InvalidRequest
-from core.outbound.guard import read_url
+from ingestion.connectors.addresses import check_address, origin_of
 from ingestion.connectors.base import (
     MOST_ITEMS,
     ConnectorEnvironment,
@@ -58,8 +56,7 @@ class RestSettings(ConnectorSettings):
 
     @property
     def credentials_target(self) -> str:
-        target = read_url(self.api_url)
-        return f"{httpx.URL(self.api_url).scheme}://{target.host}:{target.port}"
+        return origin_of(self.api_url)
 
 
 class RestConnector(ABC, Generic[_SettingsT, _ClientT]):
@@ -75,10 +72,7 @@ class RestConnector(ABC, Generic[_SettingsT, _ClientT]):
         self.is_cut = False
 
     async def check(self) -> None:
-        read_url(self._settings.url)
-        url = httpx.URL(self._settings.url)
-        if url.query or url.fragment:
-            raise InvalidRequest("settings.url", "Leave out the query and the fragment", "请去掉查询参数和片段")
+        check_address(self._settings.url)
         await self._environment.guard.check(self._settings.api_url)
 
     async def items(self) -> AsyncGenerator[SourceItem]:

@@ -182,4 +182,4 @@ def _fingerprint(edited: str) -> str:
         is_recent = datetime.fromisoformat(edited) > now - _RECENT
     except (ValueError, TypeError):
         return edited
-    return f"{edited}:{now.timestamp():.0f}" if is_recent else edited
+    return f"{edited}:{now.isoformat()}" if is_recent else edited

@@ -177,9 +177,10 @@ def test_settings_of_repositories_are_checked(writer: Api):
 
     for url in ("https://github.com/acme", "https://github.com/acme/a/issues", "https://github.com/../.."):
         assert refused(InvalidRequest, url=url)["field"] == "settings.url"
-    assert refused(InvalidRequest, url="https://github.com/a/b?x=1")["field"] == "settings.url"
+    for url in ("https://github.com/a/b?x=1", "https://token@github.com/a/b"):
+        assert refused(InvalidRequest, url=url)["field"] == "settings.url"
     assert refused(InvalidRequest, url="https://github.com/a/b", state="shut")["field"] == "settings.state"
-    for url in ("http://127.0.0.1:9/a/b", "https://token@github.com/a/b", "ftp://github.com/a/b"):
+    for url in ("http://127.0.0.1:9/a/b", "ftp://github.com/a/b"):
         refused(UrlNotAllowed, url=url)
     body = {"name": "wrong", "connector": "github_issues", "settings": {"url": "https://github.com/a/b"}}
     answer = writer.refused(InvalidRequest, "POST", path, json=body | {"credentials": {"token": "ghp_x\r\nX-Evil: 1"}})
