@@ -1,6 +1,6 @@
 # The commands of this project; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-types check-rest console bench soak clean setup setup-dev
+.PHONY: help run test programs check check-types check-rest console bench soak clean setup setup-dev
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -15,12 +15,14 @@ help: ## List the commands
 run: setup ## Install what is missing and start Agentex
 	@exec $(BIN)/agentex serve $(ARGS)
 
-test: setup-dev ## Run all tests, with real Redis and PostgreSQL where they can be had
+test: setup-dev programs ## Run all tests, with real Redis and PostgreSQL where they can be had
 	@scripts/setup_node.sh
+	@$(BIN)/python -m scripts.suite $(ARGS)
+
+programs: ## Install the programs that only tests use: Chromium, LibreOffice, Dovecot
 	@scripts/setup_browser.sh
 	@scripts/setup_office.sh
 	@scripts/setup_dovecot.sh
-	@$(BIN)/python -m scripts.suite $(ARGS)
 
 check: setup-dev ## Format, lint, types, import contracts, lengths, names, migrations, console
 	$(BIN)/ruff format --check .

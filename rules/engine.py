@@ -20,7 +20,8 @@ from rules.sources.schedule import ScheduleEvents
 
 log = get_logger(__name__)
 
-_IDLE_SECONDS = 0.5
+# Between looks for what other processes accepted; without a rule, for a rule.
+_IDLE_SECONDS, _NO_RULES_SECONDS = 0.5, 2.0
 _SCHEDULE_SECONDS = 1.0
 _PLATFORM_SECONDS = 2.0
 _SERVERS_SECONDS = 2.0
@@ -102,7 +103,8 @@ class RuleEngine:
             return
         waiting = {asyncio.create_task(self._wake.wait()), asyncio.create_task(self._executor.wait_for_end())}
         try:
-            await asyncio.wait(waiting, timeout=_IDLE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            pause = _IDLE_SECONDS if work.has_rules else _NO_RULES_SECONDS
+            await asyncio.wait(waiting, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waiting:
                 task.cancel()

@@ -78,7 +78,7 @@ class RuleWork(NamedTuple):
 
 
 async def find_work(database: Database) -> RuleWork:
-    """Look for work with a single query: a server where nothing happens does this twice a second."""
+    """Look for work with a single query: a server where nothing happens does this all the time."""
     is_on = exists().where(col(Rule.enabled).is_(True))
     is_waiting = exists().where(col(AcceptedEvent.is_decided).is_(False))
     is_open = exists().where(col(RuleFiring.status).in_(OPEN_STATUSES))

@@ -1,4 +1,4 @@
-"""Knowledge bases that go over to the other built-in model under load, and back, while parts are killed."""
+"""Knowledge bases that go over to the other built-in model under load while parts are killed."""
 
 import time
 from collections.abc import Callable, Generator
@@ -177,7 +177,12 @@ def nothing_kept(installation: Server) -> Generator[None]:
 
 
 @pytest.mark.usefixtures("nothing_kept")
-def test_switch_to_the_other_model_and_back_loses_nothing(installation: Server):
+@pytest.mark.parametrize(
+    "models",
+    [(MULTILINGUAL_E5,), pytest.param((MULTILINGUAL_E5, MINILM), marks=pytest.mark.soak)],
+    ids=["there", "there and back"],
+)
+def test_switch_to_the_other_model_loses_nothing(installation: Server, models: tuple[EmbeddingModel, ...]):
     caller = installation.person()
     kb_id = caller.create_kb(embedding_model=MINILM.name)
     acknowledged = {}
@@ -186,7 +191,7 @@ def test_switch_to_the_other_model_and_back_loses_nothing(installation: Server):
     for document_id in acknowledged:
         assert caller.wait(kb_id, document_id)["status"] == "completed"
     check_whole(installation, caller, kb_id, acknowledged, MINILM)
-    for model in (MULTILINGUAL_E5, MINILM):
+    for model in models:
         with load(installation, caller, kb_id, acknowledged, f"to {model.name}") as seen:
             switch_under_fire(seen, model)
         seen.check()

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import time
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -146,10 +147,14 @@ class Look:
 ENGLISH, CHINESE = Look(), Look("zh", "dark", PHONE)
 
 
-@pytest.fixture(params=(ENGLISH, CHINESE), ids=str)
-def look(request: pytest.FixtureRequest) -> Look:
-    """Has a test run twice: in English, light, on a desk, and in Chinese, dark, in a hand."""
-    return request.param
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Show the console to a test in English, light, on a desk, or in Chinese, dark, in a hand; in both where it is marked so."""
+    if "look" in metafunc.fixturenames:
+        looks = (ENGLISH, CHINESE)
+        if not any(metafunc.definition.iter_markers("every_look")):
+            # Half of the tests each, and a test always the same.
+            looks = (looks[zlib.crc32(metafunc.function.__name__.encode()) % 2],)
+        metafunc.parametrize("look", looks, ids=str)
 
 
 @dataclass

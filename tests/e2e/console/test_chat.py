@@ -51,6 +51,7 @@ def shown(words: Words) -> dict[str, tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"])
+@pytest.mark.every_look
 def test_agent_shows_its_work_and_its_sources(
     browser_thread, llm_product: Server, reader: Api, open_console: OpenConsole, agent_type: str, look: Look
 ):
@@ -82,6 +83,7 @@ def asked(*calls: tuple[str, dict]) -> str:
 TALK = {"action": "create", "title": "Talk", "start": "2026-12-23T09:00", "event_timezone": "UTC"}
 
 
+@pytest.mark.every_look
 def test_call_is_made_with_the_arguments_that_a_person_edited(
     browser_thread, llm_product: Server, open_console: OpenConsole, look: Look
 ):

@@ -38,6 +38,7 @@ def check_once(chat: ChatPage) -> None:
     ).to_have_count(1)
 
 
+@pytest.mark.every_look
 def test_stopped_answer_keeps_its_words_and_the_question_is_edited_and_asked_again(
     browser_thread,
     llm_product: Server,
@@ -83,6 +84,7 @@ def test_past_turns_stay_as_they_are_while_another_answer_is_written(
     assert chat.page.evaluate("window.changes.length") == 0
 
 
+@pytest.mark.every_look
 def test_reload_in_mid_stream_loses_and_doubles_nothing(
     browser_thread,
     llm_product: Server,
@@ -103,6 +105,7 @@ def test_reload_in_mid_stream_loses_and_doubles_nothing(
     check_once(chat)
 
 
+@pytest.mark.every_look
 def test_second_tab_joins_the_running_answer(
     browser_thread,
     llm_product: Server,
@@ -125,6 +128,7 @@ def test_second_tab_joins_the_running_answer(
     expect(other.page.get_by_text("Hello from the model.")).to_be_visible()
 
 
+@pytest.mark.every_look
 def test_answer_goes_on_when_the_network_is_lost_and_back(
     browser_thread,
     llm_product: Server,

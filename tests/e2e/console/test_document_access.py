@@ -1,5 +1,6 @@
 """Documents and knowledge bases of others: what is not shared is nowhere, what is given is everywhere."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.console.conftest import Console, Look, OpenConsole
@@ -11,6 +12,7 @@ SECRET = "# Salaries\n\nThe zebra keeper earns seventy coins."
 OPEN = "# Rules\n\nThe zebra house opens at nine."
 
 
+@pytest.mark.every_look
 def test_restricted_document_is_nowhere_for_others_until_its_owner_names_them(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):

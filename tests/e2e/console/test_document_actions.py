@@ -3,6 +3,7 @@ and several at once."""
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.console.conftest import CHINESE, Look, OpenConsole
@@ -57,6 +58,7 @@ def test_document_is_renamed_and_read_in_another_encoding(
     assert member.document(kb, document)["chosen_encoding"] is None
 
 
+@pytest.mark.every_look
 def test_document_is_paused_cancelled_and_deleted_while_it_is_processed(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):

@@ -1,5 +1,6 @@
 """A network that is lost, and comes back: on home, on the way to another page, and while signing in."""
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from tests.e2e.console.conftest import Console, Look, OpenConsole
@@ -14,6 +15,7 @@ def follow(console: Console, name: str) -> None:
     console.page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
 
 
+@pytest.mark.every_look
 def test_home_says_that_the_network_is_gone_and_asks_what_was_typed_afterwards(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):
@@ -31,6 +33,7 @@ def test_home_says_that_the_network_is_gone_and_asks_what_was_typed_afterwards(
     assert len(member.get("/sessions")["items"]) == 1
 
 
+@pytest.mark.every_look
 def test_page_that_could_not_be_loaded_comes_when_the_network_is_back(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):
@@ -53,6 +56,7 @@ def test_page_that_could_not_be_loaded_comes_when_the_network_is_back(
     console.complaints.clear()
 
 
+@pytest.mark.every_look
 def test_list_follows_after_the_server_was_silent(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):
@@ -75,6 +79,7 @@ def test_list_follows_after_the_server_was_silent(
     expect(page.get_by_role("link", name=name)).to_be_visible()
 
 
+@pytest.mark.every_look
 def test_signing_in_without_a_network_is_told_and_goes_on_after_it(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):

@@ -1,5 +1,6 @@
 """Signing in to the console through a real OpenID Connect provider."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.console.conftest import Look, OpenConsole
@@ -20,6 +21,7 @@ def log_in_at_provider(page: Page, person: Person) -> None:
     page.get_by_role("button", name="Continue").click()
 
 
+@pytest.mark.every_look
 def test_button_leads_through_the_provider_to_the_page_that_was_asked_for(
     browser_thread,
     embedded: Server,

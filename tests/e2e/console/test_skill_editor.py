@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.console.conftest import CHINESE, Console, Look, OpenConsole
@@ -84,6 +85,7 @@ def save(page: Page, words: Words, number: int) -> None:
     expect(page.get_by_text(words("draft.saved", number=number))).to_be_visible()
 
 
+@pytest.mark.every_look
 def test_mistakes_are_shown_at_their_lines_and_fixed_by_clicks(
     browser_thread,
     embedded: Server,

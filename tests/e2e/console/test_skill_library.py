@@ -100,6 +100,7 @@ def test_dropped_files_are_judged_first_and_imported_then(
     assert bees["trusted"] is True
 
 
+@pytest.mark.every_look
 def test_skill_is_exported_for_each_reader_and_comes_back(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole, tmp_path: Path, look: Look
 ):

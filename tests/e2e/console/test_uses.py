@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.console.conftest import Look, OpenConsole
@@ -20,6 +21,7 @@ To restart the relay, press the blue button for three seconds.
 """
 
 
+@pytest.mark.every_look
 def test_documents_are_dropped_watched_searched_and_opened_at_the_passage(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):
@@ -60,6 +62,7 @@ def test_documents_are_dropped_watched_searched_and_opened_at_the_passage(
     expect(page.get_by_text("press the blue button").first).to_be_visible()
 
 
+@pytest.mark.every_look
 def test_question_on_the_first_page_is_answered_with_a_source_that_opens_beside_it(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):
@@ -87,6 +90,7 @@ def test_question_on_the_first_page_is_answered_with_a_source_that_opens_beside_
     assert len(member.get("/sessions")["items"]) == 1
 
 
+@pytest.mark.every_look
 def test_skill_is_written_from_a_template_saved_and_listed(
     browser_thread, embedded: Server, member: Api, open_console: OpenConsole, look: Look
 ):

@@ -8,7 +8,7 @@ from core.errors.requests import InvalidRequest, UnreadableFile
 from tests.e2e.knowledge_bases.test_transfers import export, send, wait
 from tests.fixtures.http.client import Api, check_success, unique
 from tests.fixtures.product.leftover_data import check_consistent
-from tests.fixtures.product.server import Server
+from tests.fixtures.product.server import Server, one_shape
 
 # Too short for any statistics: taken for Windows' code page, and said to be uncertain.
 TEXT = "Сырники"
@@ -84,6 +84,7 @@ def test_choice_is_taken_back(user: Api, kb: str):
     assert content(user, kb, document_id) == before
 
 
+@one_shape
 def test_bytes_that_do_not_fit_the_choice_are_a_warning(user: Api, kb: str):
     document_id = user.ingest(kb, "a.txt", MORE.encode("cp1251"))
     check_success(choose(user, kb, document_id, "utf-8"))
@@ -95,6 +96,7 @@ def test_bytes_that_do_not_fit_the_choice_are_a_warning(user: Api, kb: str):
     )
 
 
+@one_shape
 @pytest.mark.parametrize(
     ("name", "content", "encoding"),
     [("recipe.txt", TEXT, "utf-8"), ("recipe.json", f'{{"name": "{TEXT}"}}', "utf-32")],
@@ -113,6 +115,7 @@ def test_choice_that_no_word_fits_is_the_reason(user: Api, kb: str, name: str, c
     assert user.wait(kb, document_id)["status"] == "completed"
 
 
+@one_shape
 def test_recognised_encoding_has_the_name_of_the_chosen_one(user: Api, kb: str):
     # Long enough to be recognised.
     document_id = user.ingest(kb, "soup.txt", (MORE * 3).encode("koi8-r"))
@@ -133,6 +136,7 @@ def test_choice_travels_with_the_knowledge_base(user: Api, kb: str):
     assert content(user, copy, there["id"]) == TEXT
 
 
+@one_shape
 @pytest.mark.parametrize("encoding", ["klingon", "", "unicode_escape", "idna", "../x", "zlib", "utf-7"])
 def test_unknown_encoding_is_refused(user: Api, kb: str, encoding: str):
     document_id = user.ingest(kb, "a.txt", MORE)
@@ -143,6 +147,7 @@ def test_unknown_encoding_is_refused(user: Api, kb: str, encoding: str):
     assert user.document(kb, document_id)["revision"] == 1
 
 
+@one_shape
 @pytest.mark.parametrize("name", ["mail.eml", "book.rtf"])
 def test_only_plain_text_has_an_encoding_to_choose(user: Api, kb: str, name: str):
     body = b"Subject: a\n\ntext" if name == "mail.eml" else rb"{\rtf1 text}"

