@@ -24,7 +24,7 @@ from ingestion.connectors.base import (
 from ingestion.context import WorkerContext
 from ingestion.parsers.conversion.availability import conversion_state
 from ingestion.source_sync.caches import cache_folder
-from ingestion.source_sync.items import ItemLookup
+from ingestion.source_sync.item_lookup import ItemLookup
 from ingestion.source_sync.preview import SyncPreview
 from ingestion.source_sync.sync import SourceSync, SyncLost, SyncTask, refusal
 from kb_service.failures import describe_outage
@@ -111,11 +111,12 @@ async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: JobLeas
         raise SourceUnavailable(_ADMINISTRATORS_ONLY)
     settings = await context.live.now()
 
-    lookup = ItemLookup(context.database, source.id)
+    # What such a connector does not list any more is kept, and may be many times what it lists.
+    lookup = ItemLookup(context.database, source.id, row.id, reads_all=connector_type.LISTS_EVERYTHING)
 
     async def find_known(key: str) -> KnownItem | None:
-        item, document = await lookup.find(key) or (None, None)
-        return KnownItem(item.fingerprint, item.state) if item is not None and document is not None else None
+        item = await lookup.find(key)
+        return item.known_item if item is not None and item.has_document else None
 
     source_settings = parse_settings(connector_type, source.settings)
     environment = ConnectorEnvironment(
