@@ -24,6 +24,7 @@ from ingestion.connectors.base import (
     too_large,
     too_many_items,
 )
+from ingestion.connectors.limits import limited_items
 from ingestion.connectors.mail.connection import IMAP_PORTS, MailServer, Security, are_private, connect
 from ingestion.connectors.mail.failures import (
     CHANGED,
@@ -123,12 +124,8 @@ class ImapConnector:
 
     async def items(self) -> AsyncGenerator[SourceItem]:
         try:
-            async with aclosing(self._items()) as items:
-                number = 0
+            async with aclosing(limited_items(self._items())) as items:
                 async for item in items:
-                    number += 1
-                    if number > MOST_ITEMS:
-                        raise too_many_items()
                     yield item
         except MailError as error:
             raise SourceUnavailable(error.failure) from error

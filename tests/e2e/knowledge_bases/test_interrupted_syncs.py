@@ -1,6 +1,5 @@
 """First syncs whose worker dies or sleeps: the knowledge base and its index equal the source, whatever it is."""
 
-import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,6 @@ def place(
         yield place
 
 
-@pytest.fixture(scope="module")
-def second_worker(embedded: Server) -> Iterator[subprocess.Popen[bytes]]:
-    with embedded.second_worker() as process:
-        yield process
-
-
 @every_connector
 def test_worker_that_is_killed_goes_on(embedded: Server, place: SourcePlace):
     source = begin_sync(embedded, place)
@@ -44,17 +37,16 @@ def test_worker_that_is_killed_goes_on(embedded: Server, place: SourcePlace):
 
 
 @every_connector
-def test_worker_that_slept_beyond_its_lease_does_nothing_twice(
-    embedded: Server, place: SourcePlace, second_worker: subprocess.Popen[bytes]
-):
-    source = begin_sync(embedded, place)
-    pid = int(sync_row(embedded, source)["lease_owner"].split(":")[1])
-    assert pid in {second_worker.pid, embedded.parts["worker"]["pid"]}
-    with embedded.frozen(pid):
-        eventually(lambda: sync_row(embedded, source)["attempt"] == 2, what="the other worker takes over")
-    # Now both are at it.
-    assert source.wait()["counts"] == {"created": PAGES}
-    assert_equal(embedded, source, place)
+def test_worker_that_slept_beyond_its_lease_does_nothing_twice(embedded: Server, place: SourcePlace):
+    with embedded.second_worker() as other:
+        source = begin_sync(embedded, place)
+        pid = int(sync_row(embedded, source)["lease_owner"].split(":")[1])
+        assert pid in {other.pid, embedded.parts["worker"]["pid"]}
+        with embedded.frozen(pid):
+            eventually(lambda: sync_row(embedded, source)["attempt"] == 2, what="the other worker takes over")
+        # Now both are at it.
+        assert source.wait()["counts"] == {"created": PAGES}
+        assert_equal(embedded, source, place)
 
 
 def begin_sync(server: Server, place: SourcePlace) -> Source:

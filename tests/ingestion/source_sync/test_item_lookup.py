@@ -1,5 +1,7 @@
 """Look-ups of a source's items cost a few queries, however many items there are."""
 
+from typing import Any
+
 import pytest
 
 from core.db.database import Database
@@ -24,7 +26,12 @@ async def add_source(database: Database, number: int) -> str:
     deleted_id = await add_document(database, deleted_at=utc_now())
 
     def item(key: str, **fields: object) -> KnowledgeSourceItem:
-        given = {"fingerprint": f"mark of {key}", "document_id": document_id, "seen_in": "earlier", **fields}
+        given: dict[str, Any] = {
+            "fingerprint": f"mark of {key}",
+            "document_id": document_id,
+            "seen_in": "earlier",
+            **fields,
+        }
         return KnowledgeSourceItem(source_id=source.id, key_hash=key_hash(key), key=key, name=key, **given)
 
     async with unit_of_work(database) as work:
