@@ -11,6 +11,7 @@ from core.logging import get_logger
 from core.runtime_config.outbound import OutboundPolicy
 from core.security.vault import SecretKeyMismatchError
 from ingestion.attempts.lease_heartbeat import renew_while
+from ingestion.attempts.lost_jobs import GRACE
 from ingestion.connectors import connector_named, parse_credentials, parse_settings
 from ingestion.connectors.base import (
     ConnectorCredentials,
@@ -36,7 +37,6 @@ from kb_service.work_queue.job_leases import JobLease
 log = get_logger(__name__)
 
 _OUTAGE_PAUSE = timedelta(seconds=5)
-_GRACE = timedelta(seconds=3)
 _POISON = ReadFailure(
     "poison",
     "The sync stopped the worker several times",
@@ -176,7 +176,7 @@ async def queue_syncs(context: WorkerContext) -> int:
     """Begin the syncs that are due, and queue waiting ones whose job was lost; returns the number of new jobs."""
     async with context.database.reading() as session:
         is_due = await syncs.has_due(session)
-        waiting = await syncs.LEASES.stale(session, _GRACE)
+        waiting = await syncs.LEASES.stale(session, GRACE)
     if not (is_due or waiting):
         return 0
     queued = await context.queue.queued_keys()
