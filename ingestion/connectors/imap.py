@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, field_validator
 
 from core.errors.requests import InvalidRequest
 from core.outbound.guard import NameNotResolved
+from core.types.errors import FieldValueError
 from ingestion.connectors.base import (
     MOST_ITEMS,
     ConnectorCredentials,
@@ -38,6 +39,7 @@ from ingestion.connectors.mail.failures import (
 from ingestion.connectors.mail.mailbox import Mailbox, MailFolder, MessageHead
 from ingestion.connectors.mail.structure import AttachedFile, decoded
 from ingestion.connectors.patterns import Patterns, is_included
+from ingestion.parsers.conversion.state import Conversion
 from kb_service.document_names import document_name
 
 _ENDING = ".eml"
@@ -70,8 +72,11 @@ class ImapSettings(ConnectorSettings):
     @field_validator("since")
     @classmethod
     def _check_since(cls, value: str) -> str:
-        if value:
-            date.fromisoformat(value)
+        try:
+            if value:
+                date.fromisoformat(value)
+        except ValueError:
+            raise FieldValueError("Use the form 2026-01-31", "请使用 2026-01-31 的格式") from None
         return value
 
     @property
@@ -177,7 +182,7 @@ class ImapConnector:
         except BaseException:
             connection.close()
             raise
-        return Mailbox(connection)
+        return Mailbox(connection, self._environment.conversion)
 
     async def _items(self) -> AsyncGenerator[SourceItem]:
         async with self._session() as mailbox:
@@ -226,7 +231,13 @@ class ImapConnector:
 
     def _is_enough(self, previous: KnownItem) -> bool:
         """Whether what was read of a message says what is listed of it."""
-        return not self._settings.attachments or "attachments" in previous.state
+        # Old Office files were left out as long as no conversion was switched on.
+        is_complete = not self._is_converting or "converting" in previous.state
+        return not self._settings.attachments or ("attachments" in previous.state and is_complete)
+
+    @property
+    def _is_converting(self) -> bool:
+        return self._environment.conversion is not Conversion.OFF
 
     async def _new_messages(self, folder: MailFolder, validity: int, uids: Sequence[int]) -> AsyncGenerator[SourceItem]:
         async with self._session() as mailbox:
@@ -245,6 +256,8 @@ class ImapConnector:
         attributes = {name: value for name, value in attributes.items() if value}
         files = [vars(each) for each in head.attachments]
         state: dict[str, Any] = {"attachments": files} if self._settings.attachments else {}
+        if self._settings.attachments and self._is_converting:
+            state["converting"] = True
         limit = self._environment.max_bytes
         message = SourceItem(key, document_name([title + _ENDING]), _FINGERPRINT, state, attributes=attributes)
         if head.size > limit:
