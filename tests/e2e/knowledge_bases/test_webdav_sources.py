@@ -299,6 +299,10 @@ def test_wrong_settings_are_refused_by_name(writer: Api):
         body = {"name": "wrong", "connector": "webdav", "settings": settings, "credentials": credentials}
         return writer.refused(InvalidRequest, "POST", path, json=body)["field"]
 
+    details = writer.refused(
+        InvalidRequest, "POST", path, json={"name": "wrong", "connector": "webdav", "settings": {}}
+    )
+    assert details == {"field": "settings.url", "error": "Field required", "error_zh": "缺少该字段"}
     assert field(url="https://otter:secret@example.org/dav/") == "settings.url"
     assert field(url="https://example.org/dav/?x=1") == "settings.url"
     assert field({"username": "otter"}, url="https://1.1.1.1/dav/") == "credentials.password"
