@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.errors.requests import InvalidRequest, UrlNotAllowed
-from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.http.client import Api
 from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
 from tests.fixtures.product.server import MAX_UPLOAD_BYTES, Server
 from tests.fixtures.servers.dav_server import (
@@ -162,18 +162,6 @@ def test_redirects_stay_on_the_server(embedded: Server, writer: Api, dav: DavSer
         dav.redirects = {"/old/": "/old/"}
         assert source.sync()["failure"]["reason"] == "too_many_redirects"
         assert other.authorizations == []
-
-
-def test_worker_that_is_killed_goes_on(embedded: Server, writer: Api, dav: DavServer):
-    for number in range(12):
-        dav.write(f"part {number % 7}/page {number}.md", f"Page {number}")
-    source = make_source(writer, dav)
-    eventually(lambda: len(source.documents()) > 1, what="some documents", pause=0.01)
-    embedded.kill("worker")
-    assert source.wait()["counts"] == {"created": 15}
-    assert source.contents() == expected_of(dav)
-    # What was read before the kill was not read again, but for the last item.
-    assert len(dav.sent) <= 16
 
 
 def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
