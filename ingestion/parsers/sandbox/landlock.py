@@ -45,8 +45,8 @@ def give_up(libc: ctypes.CDLL, rights: int, allowed: Mapping[Path, int]) -> bool
     if ruleset < 0:
         return False
     try:
-        kept = [_allow(libc, ruleset, path, some & handled) for path, some in allowed.items() if path.exists()]
-        return all(kept) and libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0
+        rules_hold = [_allow(libc, ruleset, path, some & handled) for path, some in allowed.items() if path.exists()]
+        return all(rules_hold) and libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0
     finally:
         os.close(ruleset)
 
