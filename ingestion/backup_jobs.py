@@ -34,7 +34,6 @@ from kb_service.work_queue.job_leases import JobLease
 log = get_logger(__name__)
 
 _OUTAGE_PAUSE = timedelta(seconds=5)
-_GRACE = timedelta(seconds=3)
 # A person watches.
 _PROGRESS_SECONDS = 1
 _SHOWN_FINDINGS = 20
@@ -217,17 +216,3 @@ def _remove(backups: ServerBackups, backup_id: str, on_progress: OnProgress) -> 
     # A killed try may have removed the manifest: this one then clears away what it left.
     report = remove(backups.open(), lambda ids: [id_ for id_ in ids if id_ == backup_id], on_progress)
     return {"backup_id": backup_id, "blobs": report.blobs, "freed_bytes": report.freed_bytes}
-
-
-async def requeue_backup_jobs(context: WorkerContext) -> int:
-    """Queue a waiting job whose message was lost; returns the number of new ones."""
-    async with context.database.reading() as session:
-        waiting = await jobs.LEASES.stale(session, _GRACE)
-    if not waiting:
-        return 0
-    queued = await context.queue.queued_keys()
-    async with unit_of_work(context.database, context.queue.push) as work:
-        for job_id, attempt in waiting:
-            if jobs.backup_job_key(job_id, attempt) not in queued:
-                jobs.enqueue(work, job_id, attempt)
-        return len(work.jobs)

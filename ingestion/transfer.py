@@ -35,7 +35,6 @@ from kb_service.work_queue.job_leases import JobLease
 log = get_logger(__name__)
 
 _OUTAGE_PAUSE = timedelta(seconds=5)
-_GRACE = timedelta(seconds=3)
 
 # An unfinished import can't be re-indexed.
 _IMPORT_ANEW = {
@@ -261,17 +260,3 @@ async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource
         document_count=(await live.extent()).documents,
         embedding_model=origin.embedding_model,
     )
-
-
-async def requeue_transfers(context: WorkerContext) -> int:
-    """Queue waiting transfers whose job was lost; returns the number of new jobs."""
-    async with context.database.reading() as session:
-        waiting = await transfers.LEASES.stale(session, _GRACE)
-    if not waiting:
-        return 0
-    queued = await context.queue.queued_keys()
-    async with unit_of_work(context.database, context.queue.push) as work:
-        for transfer_id, attempt in waiting:
-            if transfers.transfer_key(transfer_id, attempt) not in queued:
-                transfers.enqueue_transfer(work, transfer_id, attempt)
-        return len(work.jobs)

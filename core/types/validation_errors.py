@@ -136,7 +136,7 @@ def _sentence(problems: Sequence[Mapping[str, Any]], *, in_chinese: bool) -> str
 def _words_of(problem: Mapping[str, Any], *, in_chinese: bool) -> str:
     kind, facts = str(problem["type"]), cast(Mapping[str, Any], problem.get("ctx", {}))
     if kind in _LENGTHS:
-        is_text = isinstance(problem.get("input"), str)
+        is_text = kind.startswith("string") or isinstance(problem.get("input"), str)
         return _length_words(kind, facts, is_text=is_text, in_chinese=in_chinese)
     if kind in _TAG_ERRORS and not in_chinese:
         return f"Input should be one of {facts['expected_tags']}" if "expected_tags" in facts else "Field required"

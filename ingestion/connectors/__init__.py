@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from core.errors.requests import InvalidRequest
+from core.types.validation_errors import error_details
 from ingestion.connectors.base import ConnectorCredentials, ConnectorSettings, SourceConnector
 from ingestion.connectors.bucket import BucketConnector
 from ingestion.connectors.feed import FeedConnector
@@ -56,7 +57,7 @@ def parse_settings(connector: type[SourceConnector], settings: Mapping[str, Any]
     try:
         return connector.SETTINGS.model_validate(settings)
     except ValidationError as error:
-        raise _invalid("settings", error) from None
+        raise _invalid("settings", settings, error) from None
 
 
 def place_of(name: str, settings: Mapping[str, Any]) -> str:
@@ -76,10 +77,11 @@ def parse_credentials(connector: type[SourceConnector], values: Mapping[str, Any
     try:
         return connector.CREDENTIALS.model_validate(values)
     except ValidationError as error:
-        raise _invalid("credentials", error) from None
+        raise _invalid("credentials", values, error) from None
 
 
-def _invalid(part: str, error: ValidationError) -> InvalidRequest:
-    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-    field = ".".join([part, *map(str, first["loc"])])
-    return InvalidRequest(field, first["msg"])
+def _invalid(part: str, values: Mapping[str, Any], error: ValidationError) -> InvalidRequest:
+    # What was sent tells fields from validators and texts from lists, and is in no answer.
+    problems = [{**problem, "loc": ("body", part, *problem["loc"])} for problem in error.errors(include_url=False)]
+    details = error_details(problems, {part: values})
+    return InvalidRequest(str(details["field"]), str(details["error"]), str(details.get("error_zh", "")))

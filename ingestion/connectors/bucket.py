@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Annotated, ClassVar, Literal
 
 import httpx
@@ -15,7 +15,6 @@ from ingestion.connectors.base import (
     ConnectorEnvironment,
     ConnectorSettings,
     ItemGone,
-    ItemUnreadable,
     SourceItem,
     SourceUnavailable,
     too_large,
@@ -23,6 +22,7 @@ from ingestion.connectors.base import (
 )
 from ingestion.connectors.bucket_client import BucketClient, BucketError, BucketObject
 from ingestion.connectors.bucket_failures import UNUSABLE_KEY
+from ingestion.connectors.limits import limited_contents, limited_items
 from ingestion.connectors.patterns import Patterns, is_included
 from ingestion.parsers.file_type import has_parser
 from kb_service.document_names import document_name
@@ -105,24 +105,20 @@ class BucketConnector:
             # Objects are read while the list goes on: over the same connections.
             self._listing = client
             try:
-                number = 0
-                async for entry in self._objects(client):
-                    number += 1
-                    if number > MOST_ITEMS:
-                        raise too_many_items()
-                    yield self._item(entry)
+                async with aclosing(limited_items(self._objects(client))) as items:
+                    async for item in items:
+                        yield item
             finally:
                 self._listing = None
 
     async def read(self, item: SourceItem) -> AsyncGenerator[bytes]:
-        limit = self._environment.max_bytes
         try:
-            async with self._client() as client, client.open_object(item.key) as response:
-                size = 0
-                async for block in response.aiter_bytes():
-                    size += len(block)
-                    if size > limit:
-                        raise ItemUnreadable(too_large(limit))
+            async with (
+                self._client() as client,
+                client.open_object(item.key) as response,
+                aclosing(limited_contents(response, self._environment.max_bytes)) as blocks,
+            ):
+                async for block in blocks:
                     yield block
         except BucketError as error:
             if error.is_missing:
@@ -139,7 +135,7 @@ class BucketConnector:
         async with BucketClient(self._environment.guard, settings.bucket_url, settings.region, values) as client:
             yield client
 
-    async def _objects(self, client: BucketClient) -> AsyncGenerator[BucketObject]:
+    async def _objects(self, client: BucketClient) -> AsyncGenerator[SourceItem]:
         """The objects that belong to this source, page by page."""
         token = ""
         for _ in range(_MOST_PAGES):
@@ -149,7 +145,7 @@ class BucketConnector:
                 raise SourceUnavailable(error.failure) from error
             for entry in page.objects:
                 if self._accepts(entry):
-                    yield entry
+                    yield self._item(entry)
             token = page.token
             if not token:
                 return

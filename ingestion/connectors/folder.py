@@ -83,9 +83,13 @@ class FolderConnector:
         return sha256(repr(await self._listing()).encode()).hexdigest()
 
     async def items(self) -> AsyncGenerator[SourceItem]:
+        limit = self._environment.max_bytes
         for path, fingerprint in await self._listing():
-            parts = PurePosixPath(path).parts
-            yield SourceItem(path, document_name(parts), fingerprint, attributes={"path": path})
+            name = document_name(PurePosixPath(path).parts)
+            if int(fingerprint.partition(":")[0]) > limit:
+                yield SourceItem(path, name, failure=too_large(limit))
+            else:
+                yield SourceItem(path, name, fingerprint, attributes={"path": path})
 
     async def read(self, item: SourceItem) -> AsyncGenerator[bytes]:
         try:

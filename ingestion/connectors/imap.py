@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, field_validator
 
 from core.errors.requests import InvalidRequest
 from core.outbound.guard import NameNotResolved
+from core.types.errors import FieldValueError
 from ingestion.connectors.base import (
     MOST_ITEMS,
     ConnectorCredentials,
@@ -24,6 +25,7 @@ from ingestion.connectors.base import (
     too_large,
     too_many_items,
 )
+from ingestion.connectors.limits import limited_items
 from ingestion.connectors.mail.connection import IMAP_PORTS, MailServer, Security, are_private, connect
 from ingestion.connectors.mail.failures import (
     CHANGED,
@@ -37,6 +39,7 @@ from ingestion.connectors.mail.failures import (
 from ingestion.connectors.mail.mailbox import Mailbox, MailFolder, MessageHead
 from ingestion.connectors.mail.structure import AttachedFile, decoded
 from ingestion.connectors.patterns import Patterns, is_included
+from ingestion.parsers.conversion.state import Conversion
 from kb_service.document_names import document_name
 
 _ENDING = ".eml"
@@ -69,8 +72,11 @@ class ImapSettings(ConnectorSettings):
     @field_validator("since")
     @classmethod
     def _check_since(cls, value: str) -> str:
-        if value:
-            date.fromisoformat(value)
+        try:
+            if value:
+                date.fromisoformat(value)
+        except ValueError:
+            raise FieldValueError("Use the form 2026-01-31", "请使用 2026-01-31 的格式") from None
         return value
 
     @property
@@ -123,12 +129,8 @@ class ImapConnector:
 
     async def items(self) -> AsyncGenerator[SourceItem]:
         try:
-            async with aclosing(self._items()) as items:
-                number = 0
+            async with aclosing(limited_items(self._items())) as items:
                 async for item in items:
-                    number += 1
-                    if number > MOST_ITEMS:
-                        raise too_many_items()
                     yield item
         except MailError as error:
             raise SourceUnavailable(error.failure) from error
@@ -180,7 +182,7 @@ class ImapConnector:
         except BaseException:
             connection.close()
             raise
-        return Mailbox(connection)
+        return Mailbox(connection, self._environment.conversion)
 
     async def _items(self) -> AsyncGenerator[SourceItem]:
         async with self._session() as mailbox:
@@ -229,7 +231,13 @@ class ImapConnector:
 
     def _is_enough(self, previous: KnownItem) -> bool:
         """Whether what was read of a message says what is listed of it."""
-        return not self._settings.attachments or "attachments" in previous.state
+        # Old Office files were left out as long as no conversion was switched on.
+        is_complete = not self._is_converting or "converting" in previous.state
+        return not self._settings.attachments or ("attachments" in previous.state and is_complete)
+
+    @property
+    def _is_converting(self) -> bool:
+        return self._environment.conversion is not Conversion.OFF
 
     async def _new_messages(self, folder: MailFolder, validity: int, uids: Sequence[int]) -> AsyncGenerator[SourceItem]:
         async with self._session() as mailbox:
@@ -248,6 +256,8 @@ class ImapConnector:
         attributes = {name: value for name, value in attributes.items() if value}
         files = [vars(each) for each in head.attachments]
         state: dict[str, Any] = {"attachments": files} if self._settings.attachments else {}
+        if self._settings.attachments and self._is_converting:
+            state["converting"] = True
         limit = self._environment.max_bytes
         message = SourceItem(key, document_name([title + _ENDING]), _FINGERPRINT, state, attributes=attributes)
         if head.size > limit:

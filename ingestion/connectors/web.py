@@ -226,7 +226,10 @@ class _Crawl:
                 return None
             # What it led to is still there for all that is known.
             self._follow(url, state.get("links", ()), depth)
-            return SourceItem(str(url), _name(url, ""), state=state, failure=error.failure) if known_item else None
+            name = _name(url, "")
+            # A dead link is none of the site's pages; what is too large is one.
+            is_page = known_item or (error.failure.reason == "too_large" and self._is_read(name))
+            return SourceItem(str(url), name, state=state, failure=error.failure) if is_page else None
         if page.is_gone:
             if is_first:
                 raise SourceUnavailable(nothing_to_read(url))
@@ -245,11 +248,14 @@ class _Crawl:
         self._follow(page.url, links, depth)
         media_type = "text/html" if is_html else page.media_type
         name = _name(page.url, media_type)
-        if not body.strip() or not has_parser(name, self._source.environment.conversion):
+        if not body.strip() or not self._is_read(name):
             return None
         state = {**page.validators, "media_type": media_type, **({"links": links} if links else {})}
         url = str(page.url)
         return SourceItem(url, name, sha256(body).hexdigest(), state, content=body, attributes={"url": url})
+
+    def _is_read(self, name: str) -> bool:
+        return has_parser(name, self._source.environment.conversion)
 
     def _follow(self, url: httpx.URL, links: Sequence[str], depth: int) -> None:
         if self._follows_links and depth < self._source.settings.max_depth:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -16,7 +16,8 @@ import httpx
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpxTransport
-from ingestion.connectors.base import ItemUnreadable, ReadFailure, SourceUnavailable, not_allowed, too_large
+from ingestion.connectors.base import ItemUnreadable, ReadFailure, SourceUnavailable, not_allowed
+from ingestion.connectors.limits import limited_contents
 
 PRODUCT = "Agentex"
 USER_AGENT = f"{PRODUCT}/{version('agentex')}"
@@ -179,10 +180,9 @@ class WebClient:
             if not response.is_success:
                 raise ItemUnreadable(_refused(status))
             body = bytearray()
-            async for block in response.aiter_bytes():
-                body += block
-                if len(body) > limit:
-                    raise ItemUnreadable(too_large(limit))
+            async with aclosing(limited_contents(response, limit)) as blocks:
+                async for block in blocks:
+                    body += block
             media_type = _MEDIA_TYPE.match(response.headers.get("Content-Type", "").lower())
             return Page(url, media_type.group() if media_type else "", bytes(body), validators=validators)
 

@@ -11,7 +11,6 @@ from pydantic import Field, SecretStr
 
 from ingestion.connectors.addresses import check_address, origin_of
 from ingestion.connectors.base import (
-    MOST_ITEMS,
     ConnectorCredentials,
     ConnectorEnvironment,
     ConnectorSettings,
@@ -21,8 +20,8 @@ from ingestion.connectors.base import (
     SourceItem,
     SourceUnavailable,
     too_large,
-    too_many_items,
 )
+from ingestion.connectors.limits import limited_contents, limited_items
 from ingestion.connectors.patterns import Patterns, is_included
 from ingestion.connectors.webdav_client import DavClient, DavEntry, DavError
 from ingestion.connectors.webdav_failures import NOT_A_FOLDER, TOO_DEEP, TOO_MANY_FOLDERS, TOO_SLOW, UNUSABLE_NAME
@@ -86,26 +85,22 @@ class WebDavConnector:
             # Files are read while the list goes on: over the same connections.
             self._listing = client
             try:
-                async with aclosing(self._files(client)) as files:
-                    number = 0
+                async with aclosing(limited_items(self._files(client))) as files:
                     async for item in files:
-                        number += 1
-                        if number > MOST_ITEMS:
-                            raise too_many_items()
                         yield item
             finally:
                 self._listing = None
                 self._url = client.root
 
     async def read(self, item: SourceItem) -> AsyncGenerator[bytes]:
-        limit, deadline = self._environment.max_bytes, time.monotonic() + _READ_SECONDS
+        deadline = time.monotonic() + _READ_SECONDS
         try:
-            async with self._client() as client, client.open_file(item.key.split("/")) as response:
-                size = 0
-                async for block in response.aiter_bytes():
-                    size += len(block)
-                    if size > limit:
-                        raise ItemUnreadable(too_large(limit))
+            async with (
+                self._client() as client,
+                client.open_file(item.key.split("/")) as response,
+                aclosing(limited_contents(response, self._environment.max_bytes)) as blocks,
+            ):
+                async for block in blocks:
                     if time.monotonic() > deadline:
                         raise ItemUnreadable(TOO_SLOW)
                     yield block

@@ -1,13 +1,13 @@
 """Rows of a source's items, and the documents that they belong to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, update
+from sqlalchemy import JSON, ColumnElement, bindparam, delete, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.db.database import Database
 from kb_service.models import Document, KnowledgeSourceItem
 
 StoredRow = tuple[KnowledgeSourceItem, Document | None]
@@ -19,7 +19,8 @@ def key_hash(key: str) -> str:
     return sha256(key.encode()).hexdigest()
 
 
-def _is_theirs() -> ColumnElement[bool]:
+def has_document() -> ColumnElement[bool]:
+    """Joins an item with its document, unless that was deleted."""
     return (col(Document.id) == col(KnowledgeSourceItem.document_id)) & col(Document.deleted_at).is_(None)
 
 
@@ -27,26 +28,10 @@ async def find(session: AsyncSession, source_id: str, key: str) -> StoredRow | N
     """An item by its key."""
     query = (
         select(KnowledgeSourceItem, Document)
-        .outerjoin(Document, _is_theirs())
+        .outerjoin(Document, has_document())
         .where(KnowledgeSourceItem.source_id == source_id, KnowledgeSourceItem.key_hash == key_hash(key))
     )
     return (await session.exec(query)).first()
-
-
-class ItemLookup:
-    """Finds the items of a source; the last one is remembered, because a connector asks for it before the sync does."""
-
-    def __init__(self, database: Database, source_id: str) -> None:
-        self._database = database
-        self._source_id = source_id
-        self._last: tuple[str, StoredRow | None] = ("", None)
-
-    async def find(self, key: str) -> StoredRow | None:
-        """An item by its key."""
-        if self._last[0] != key:
-            async with self._database.reading() as session:
-                self._last = key, await find(session, self._source_id, key)
-        return self._last[1]
 
 
 async def find_moved(
@@ -55,7 +40,7 @@ async def find_moved(
     """An item that this sync has not met, whose document has these contents and goes with it."""
     query = (
         select(KnowledgeSourceItem, Document)
-        .join(Document, _is_theirs())
+        .join(Document, has_document())
         .where(
             KnowledgeSourceItem.source_id == source_id,
             KnowledgeSourceItem.seen_in != sync_id,
@@ -72,7 +57,7 @@ async def gone(session: AsyncSession, source_id: str, sync_id: str, limit: int) 
     """Items that a complete sync has not met."""
     query = (
         select(KnowledgeSourceItem, Document)
-        .outerjoin(Document, _is_theirs())
+        .outerjoin(Document, has_document())
         .where(KnowledgeSourceItem.source_id == source_id, KnowledgeSourceItem.seen_in != sync_id)
         .order_by(col(KnowledgeSourceItem.key_hash))
         .limit(limit)
@@ -85,18 +70,36 @@ async def count(session: AsyncSession, source_id: str, *, but_seen_in: str | Non
     conditions = [col(KnowledgeSourceItem.source_id) == source_id]
     if but_seen_in is not None:
         conditions.append(col(KnowledgeSourceItem.seen_in) != but_seen_in)
-    query = select(func.count()).select_from(KnowledgeSourceItem).join(Document, _is_theirs()).where(*conditions)
+    query = select(func.count()).select_from(KnowledgeSourceItem).join(Document, has_document()).where(*conditions)
     return (await session.exec(query)).one()
 
 
-async def mark_seen(session: AsyncSession, source_id: str, sync_id: str, hashes: Sequence[str]) -> None:
-    """Note that a sync has met unchanged items."""
+async def mark_seen(
+    session: AsyncSession, source_id: str, sync_id: str, hashes: Sequence[str], *, keeps_failures: bool = False
+) -> None:
+    """Note that a sync has met items, which are as they were; on request also why they could not be read."""
+    if not hashes:
+        return
+    values: dict[str, Any] = {"seen_in": sync_id} if keeps_failures else {"seen_in": sync_id, "failure": None}
     statement = (
         update(KnowledgeSourceItem)
         .where(col(KnowledgeSourceItem.source_id) == source_id, col(KnowledgeSourceItem.key_hash).in_(hashes))
-        .values(seen_in=sync_id, failure=None)
+        .values(**values)
     )
     await session.exec(statement, execution_options={"synchronize_session": False})
+
+
+async def adopt_states(session: AsyncSession, source_id: str, states: Mapping[str, Mapping[str, Any]]) -> None:
+    """Keep what a connector wants to know of items at the next sync, by hash."""
+    if not states:
+        return
+    statement = (
+        update(KnowledgeSourceItem)
+        .where(col(KnowledgeSourceItem.source_id) == source_id, col(KnowledgeSourceItem.key_hash) == bindparam("hash"))
+        .values(state=bindparam("new_state", type_=JSON))
+    )
+    rows = [{"hash": hash_, "new_state": dict(state)} for hash_, state in states.items()]
+    await (await session.connection()).execute(statement, rows)
 
 
 async def forget_failures(session: AsyncSession, source_id: str, sync_id: str) -> None:

@@ -11,6 +11,7 @@ from core.logging import get_logger
 from core.runtime_config.outbound import OutboundPolicy
 from core.security.vault import SecretKeyMismatchError
 from ingestion.attempts.lease_heartbeat import renew_while
+from ingestion.attempts.lost_jobs import GRACE
 from ingestion.connectors import connector_named, parse_credentials, parse_settings
 from ingestion.connectors.base import (
     ConnectorCredentials,
@@ -24,7 +25,7 @@ from ingestion.connectors.base import (
 from ingestion.context import WorkerContext
 from ingestion.parsers.conversion.availability import conversion_state
 from ingestion.source_sync.caches import cache_folder
-from ingestion.source_sync.items import ItemLookup
+from ingestion.source_sync.item_lookup import ItemLookup
 from ingestion.source_sync.preview import SyncPreview
 from ingestion.source_sync.sync import SourceSync, SyncLost, SyncTask, refusal
 from kb_service.failures import describe_outage
@@ -36,7 +37,6 @@ from kb_service.work_queue.job_leases import JobLease
 log = get_logger(__name__)
 
 _OUTAGE_PAUSE = timedelta(seconds=5)
-_GRACE = timedelta(seconds=3)
 _POISON = ReadFailure(
     "poison",
     "The sync stopped the worker several times",
@@ -111,11 +111,12 @@ async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: JobLeas
         raise SourceUnavailable(_ADMINISTRATORS_ONLY)
     settings = await context.live.now()
 
-    lookup = ItemLookup(context.database, source.id)
+    # What such a connector does not list any more is kept, and may be many times what it lists.
+    lookup = ItemLookup(context.database, source.id, row.id, reads_all=connector_type.LISTS_EVERYTHING)
 
     async def find_known(key: str) -> KnownItem | None:
-        item, document = await lookup.find(key) or (None, None)
-        return KnownItem(item.fingerprint, item.state) if item is not None and document is not None else None
+        item = await lookup.find(key)
+        return item.known_item if item is not None and item.has_document else None
 
     source_settings = parse_settings(connector_type, source.settings)
     environment = ConnectorEnvironment(
@@ -175,7 +176,7 @@ async def queue_syncs(context: WorkerContext) -> int:
     """Begin the syncs that are due, and queue waiting ones whose job was lost; returns the number of new jobs."""
     async with context.database.reading() as session:
         is_due = await syncs.has_due(session)
-        waiting = await syncs.LEASES.stale(session, _GRACE)
+        waiting = await syncs.LEASES.stale(session, GRACE)
     if not (is_due or waiting):
         return 0
     queued = await context.queue.queued_keys()

@@ -29,13 +29,13 @@ class SyncPreview:
         async with aclosing(self._task.connector.items()) as listing:
             async for item in listing:
                 hashes.add(key_hash(item.key))
-                row, document = await self._task.lookup.find(item.key) or (None, None)
+                summary = await self._task.lookup.find(item.key)
                 if item.failure is not None:
                     self._tally.add("failed", item.name)
-                elif row is None or document is None:
+                elif summary is None or not summary.has_document:
                     self._tally.add("created", item.name)
                 else:
-                    is_same = row.fingerprint == item.fingerprint
+                    is_same = summary.fingerprint == item.fingerprint
                     self._tally.add("unchanged" if is_same else "updated", item.name)
                 if len(hashes) % _BATCH == 0 and not await self.renew():
                     raise SyncLost

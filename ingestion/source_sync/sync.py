@@ -23,7 +23,9 @@ from ingestion.connectors.base import (
 from ingestion.context import WorkerContext
 from ingestion.source_sync import items
 from ingestion.source_sync.contents import StoredItem, merge_metadata, metadata_of, stored_item
-from ingestion.source_sync.items import ItemLookup, StoredRow, key_hash
+from ingestion.source_sync.item_lookup import ItemLookup
+from ingestion.source_sync.item_marks import ItemMarks
+from ingestion.source_sync.items import StoredRow, key_hash
 from ingestion.source_sync.tally import Outcome, SyncTally
 from kb_service.documents import update as document_update
 from kb_service.documents.actions import ActionName, apply_action_to_many
@@ -81,7 +83,8 @@ class SourceSync:
         self._context = context
         self._task = task
         self._tally = SyncTally(task.row.counts, task.row.examples)
-        self._unchanged: list[str] = []
+        self._marks = ItemMarks()
+        self._met: set[str] = set()
 
     async def run(self) -> None:
         """Run to the end; the sync's row then says what became of it."""
@@ -90,7 +93,7 @@ class SourceSync:
         async with aclosing(self._task.connector.items()) as listing:
             async for item in listing:
                 await self._process(item, new if may_be_renamed else None)
-        await self._write_unchanged()
+        await self._write_marks()
         # Only now it is known what is gone, and so what may have been renamed.
         for item in new:
             await self._read(item, None)
@@ -109,38 +112,33 @@ class SourceSync:
             return await syncs.renew(work, self._task.lease, seconds=self._context.settings.lease_seconds)
 
     async def _process(self, item: SourceItem, new: list[SourceItem] | None) -> None:
-        row, document = await self._task.lookup.find(item.key) or (None, None)
-        if row is not None and row.seen_in == self._task.row.id:
-            # An earlier try of this sync has done it.
+        hash_ = key_hash(item.key)
+        summary = await self._task.lookup.find(item.key)
+        # It is listed twice, or an earlier try of this sync has done it.
+        if hash_ in self._met or (summary is not None and summary.is_seen):
             return
+        self._met.add(hash_)
         if item.failure is not None:
-            await self._write_failure(item, item.failure)
-        elif row is None or document is None:
+            if summary is not None and summary.has_failed_with(item.failure):
+                self._tally.add("failed", item.name)
+                self._marks.add_failed(hash_)
+            else:
+                await self._write_failure(item, item.failure)
+        elif summary is None or not summary.has_document:
             if new is None:
                 await self._read(item, None)
             else:
                 new.append(_without_content(item))
-        elif row.fingerprint != item.fingerprint:
-            await self._read(item, (row, document))
+        elif summary.fingerprint != item.fingerprint:
+            await self._read(item, await self._task.lookup.find_row(item.key))
         else:
-            await self._keep(item, row)
+            self._tally.add("unchanged", item.name)
+            is_other = dict(item.state) != summary.known_item.state
+            self._marks.add_unchanged(hash_, item.state if is_other else None)
+        if len(self._marks) >= _BATCH:
+            await self._write_marks()
 
-    async def _keep(self, item: SourceItem, row: KnowledgeSourceItem) -> None:
-        self._tally.add("unchanged", item.name)
-        if dict(item.state) != row.state:
-            await self._adopt_state(item, row)
-        self._unchanged.append(row.key_hash)
-        if len(self._unchanged) >= _BATCH:
-            await self._write_unchanged()
-
-    async def _adopt_state(self, item: SourceItem, row: KnowledgeSourceItem) -> None:
-        async with unit_of_work(self._context.database) as work:
-            current = await work.session.get(KnowledgeSourceItem, (row.source_id, row.key_hash))
-            if current is not None:
-                current.state = dict(item.state)
-                work.session.add(current)
-
-    async def _write_unchanged(self) -> None:
+    async def _write_marks(self) -> None:
         async with unit_of_work(self._context.database) as work:
             await self._guard(work)
 
@@ -277,8 +275,7 @@ class SourceSync:
 
         What is counted is written with it, and so are the unchanged items that are counted.
         """
-        hashes, self._unchanged = self._unchanged, []
-        await items.mark_seen(work.session, self._task.source.id, self._task.row.id, hashes)
+        await self._marks.write(work.session, self._task.source.id, self._task.row.id)
         seconds = self._context.settings.lease_seconds
         if not await syncs.renew(work, self._task.lease, seconds=seconds, **self._tally.values):
             raise SyncLost

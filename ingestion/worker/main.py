@@ -22,7 +22,7 @@ from core.redis.heartbeats import remove_heartbeat, send_heartbeat, worker_name
 from core.redis.jobs import QUEUE_NAME, JobPayload, JobQueue, QueueJob, RunningJobs, deserialize_job, serialize_job
 from core.redis.notify import wake_signals
 from core.settings import Settings, get_settings
-from ingestion.backup_jobs import requeue_backup_jobs
+from ingestion.attempts.lost_jobs import requeue_jobs
 from ingestion.context import WorkerContext
 from ingestion.parsers.conversion.converter import open_converter
 from ingestion.parsers.image.ocr import OcrSettings
@@ -31,13 +31,14 @@ from ingestion.reindex import maintain_all
 from ingestion.source_sync.caches import delete_orphan_caches
 from ingestion.source_sync.folder_watch import LOOK_SECONDS, FolderWatch
 from ingestion.source_sync.job import queue_syncs
-from ingestion.transfer import requeue_transfers
 from ingestion.worker.document_runner import DocumentRunner
 from ingestion.worker.jobs import JOBS
 from ingestion.worker.reconciler import OrphanSweep, requeue_lost
+from kb_service.backup import jobs as backups
 from kb_service.embedding_spaces import open_spaces
 from kb_service.engine_client.client import EngineClient
 from kb_service.object_storage.factory import open_object_store
+from kb_service.transfer import jobs as transfers
 
 log = get_logger(__name__)
 
@@ -205,8 +206,10 @@ async def _reconcile(context: WorkerContext) -> None:
 async def _reconcile_once(context: WorkerContext) -> None:
     await _run_safely(lambda: requeue_lost(context))
     await _run_safely(lambda: maintain_all(context))
-    await _run_safely(lambda: requeue_transfers(context))
-    await _run_safely(lambda: requeue_backup_jobs(context))
+    await _run_safely(
+        lambda: requeue_jobs(context, transfers.LEASES, transfers.transfer_key, transfers.enqueue_transfer)
+    )
+    await _run_safely(lambda: requeue_jobs(context, backups.LEASES, backups.backup_job_key, backups.enqueue))
     await _run_safely(lambda: queue_syncs(context))
     await _run_safely(lambda: delete_orphan_caches(context))
 

@@ -13,6 +13,7 @@ from anyio import to_thread
 from pydantic import Field, JsonValue, SecretStr, TypeAdapter, ValidationError, field_validator
 
 from core.errors.requests import InvalidRequest
+from core.types.errors import FieldValueError
 from ingestion.connectors.base import (
     MOST_ITEMS,
     ConnectorCredentials,
@@ -80,7 +81,7 @@ class LlamaIndexCredentials(ConnectorCredentials):
         try:
             _OBJECT.validate_json(text if isinstance(text, str) else "")
         except ValidationError:
-            raise ValueError("Send a JSON object of arguments") from None
+            raise FieldValueError("Send a JSON object of arguments", "请提供由参数组成的 JSON 对象") from None
         return SecretStr(str(text))
 
 

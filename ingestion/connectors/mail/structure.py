@@ -9,6 +9,7 @@ from email.header import decode_header
 from email.message import Message
 
 from ingestion.connectors.mail.values import Value, text_of
+from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.file_type import has_parser
 
 _MOST_ATTACHMENTS = 50
@@ -33,11 +34,12 @@ class AttachedFile:
     encoding: str
 
 
-def attachments_of(structure: Value) -> list[AttachedFile]:
-    """The files in a message that a parser reads by their names, the first fifty."""
+def attachments_of(structure: Value, conversion: Conversion = Conversion.OFF) -> list[AttachedFile]:
+    """The files in a message that are read by their names, after a conversion if need be, the first fifty."""
     files: list[AttachedFile] = []
     for attachment in _files(structure, "", 0):
-        files.append(attachment)
+        if has_parser(attachment.name, conversion):
+            files.append(attachment)
         if len(files) == _MOST_ATTACHMENTS:
             break
     return files
@@ -61,7 +63,7 @@ def _files(part: Value, section: str, depth: int) -> Iterator[AttachedFile]:
     name = _file_name(_parameters(part[2] if len(part) > 2 else None), disposition)
     is_attached = disposition.get("", "") == "attachment"
     # Texts and pictures that belong to what is written have names, too.
-    if name and has_parser(name) and (is_attached or kind not in {"text", "image"}):
+    if name and (is_attached or kind not in {"text", "image"}):
         encoding = text_of(part[5]).lower() if len(part) > 5 else ""
         yield AttachedFile(section or "1", name, encoding if encoding in _ENCODINGS else "")
 

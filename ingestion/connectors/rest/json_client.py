@@ -14,7 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpxTransport
-from ingestion.connectors.base import ItemUnreadable, ReadFailure, not_allowed, too_large
+from ingestion.connectors.base import ItemUnreadable, ReadFailure, not_allowed
+from ingestion.connectors.limits import limited_contents
 from ingestion.connectors.rest.failures import (
     Refusal,
     ServiceTerms,
@@ -151,13 +152,13 @@ class JsonClient:
 
         Services keep files elsewhere: a redirect to another origin is followed, without the credentials.
         """
-        ends_at, size = time.monotonic() + _DOWNLOAD_SECONDS, 0
+        ends_at = time.monotonic() + _DOWNLOAD_SECONDS
         try:
-            async with aclosing(await self._open_file(httpx.URL(self._url + path))) as response:
-                async for block in response.aiter_bytes():
-                    size += len(block)
-                    if size > limit:
-                        raise ItemUnreadable(too_large(limit))
+            async with (
+                aclosing(await self._open_file(httpx.URL(self._url + path))) as response,
+                aclosing(limited_contents(response, limit)) as blocks,
+            ):
+                async for block in blocks:
                     if time.monotonic() > ends_at:
                         raise ApiError(too_slow(self.terms, _DOWNLOAD_SECONDS))
                     yield block

@@ -11,25 +11,14 @@ Each as far as the system allows; what holds is reported by name, as in ``sandbo
 import ctypes
 import os
 import resource
-import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ingestion.parsers.sandbox import landlock
 from ingestion.parsers.sandbox.limits import die_with_parent, forbid_connections, forbid_privileges, leave_network
 
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_ASK_VERSION = 1
-_PATH_BENEATH = 1
-# Rights on files and folders of Landlock's first version; moving between folders came with the second, cutting files
-# with the third.
-_FIRST_RIGHTS = (1 << 13) - 1
-_MOVE, _CUT = 1 << 13, 1 << 14
-_READ_FILE = (1 << 0) | (1 << 2)
-_READ_FOLDER = _READ_FILE | (1 << 3)
-_READ_AND_WRITE_FILE = (1 << 1) | (1 << 2)
-_MAKE_SOCKET = 1 << 9
 SOCKET_FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108
 """Where LibreOffice makes the socket without which it does not start: the first that may be written."""
 _PROGRAMS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/fonts", "/etc/libreoffice", "/etc/ld.so.cache")
@@ -82,34 +71,8 @@ def _confine_on_linux(folder: Path, program: Path) -> list[str]:
 
 
 def _confine_files(libc: ctypes.CDLL, readable: Sequence[Path], writable: Path) -> bool:
-    version = libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)
-    if version < 1:
-        return False
-    rights = _FIRST_RIGHTS | (_MOVE if version >= 2 else 0) | (_CUT if version >= 3 else 0)
-    rules = struct.pack("Q", rights)
-    ruleset = libc.syscall(_CREATE_RULESET, rules, len(rules), 0)
-    if ruleset < 0:
-        return False
-    try:
-        for path in readable:
-            _allow(libc, ruleset, path, _READ_FOLDER if path.is_dir() else _READ_FILE)
-        _allow(libc, ruleset, Path(os.devnull), _READ_AND_WRITE_FILE)
-        for path in SOCKET_FOLDERS:
-            _allow(libc, ruleset, Path(path), _MAKE_SOCKET)
-        is_complete = _allow(libc, ruleset, writable, rights)
-        return is_complete and libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0
-    finally:
-        os.close(ruleset)
-
-
-def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> bool:
-    try:
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
-        # Not on this system.
-        return False
-    try:
-        rule = struct.pack("=Qi", rights, descriptor)
-        return libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0) == 0
-    finally:
-        os.close(descriptor)
+    read = landlock.RUN | landlock.READ_FILE
+    allowed = {path: read | (landlock.LIST_FOLDER if path.is_dir() else 0) for path in readable}
+    allowed |= {Path(path): landlock.MAKE_SOCKET for path in SOCKET_FOLDERS}
+    device = {Path(os.devnull): landlock.WRITE_FILE | landlock.READ_FILE}
+    return landlock.give_up(libc, landlock.ALL, {**allowed, **device, writable: landlock.ALL})

@@ -8,12 +8,11 @@ Applied in this order, each as far as the system allows; what holds is reported 
 - ``no_sockets``: a filter in the kernel, for libraries too (Linux on x86-64 and ARM).
 - ``no_network``: an empty network namespace (Linux, as root or where user namespaces are allowed).
 - ``read_only``: a Landlock rule set without any right to write, create, rename or delete
-  (Linux 5.13 and later).
+  (Linux 5.13 and later), nor to cut (6.2).
 """
 
 import ctypes
 import errno
-import os
 import platform
 import resource
 import signal
@@ -22,15 +21,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ingestion.parsers.sandbox import landlock
+
 _OPEN_FILES = 64
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
-_LANDLOCK_CREATE_RULESET = 444
-_LANDLOCK_RESTRICT_SELF = 446
-# Write, remove, make: bits 1 and 4 to 12 of the first version of the Landlock interface.
-_LANDLOCK_WRITES = (1 << 1) | sum(1 << bit for bit in range(4, 13))
 
 _REFUSED_EVENTS = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
 
@@ -78,7 +75,7 @@ def _enter_linux() -> list[str]:
             active.append("no_sockets")
     if leave_network(libc):
         active.append("no_network")
-    if _forbid_writes(libc):
+    if landlock.give_up(libc, landlock.CHANGES, {}):
         active.append("read_only")
     return active
 
@@ -97,17 +94,6 @@ def die_with_parent(libc: ctypes.CDLL) -> bool:
 def forbid_privileges(libc: ctypes.CDLL) -> bool:
     """Let no program that this process starts have more rights than it has."""
     return libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-
-
-def _forbid_writes(libc: ctypes.CDLL) -> bool:
-    rules = struct.pack("Q", _LANDLOCK_WRITES)
-    descriptor = libc.syscall(_LANDLOCK_CREATE_RULESET, rules, len(rules), 0)
-    if descriptor < 0:
-        return False
-    try:
-        return libc.syscall(_LANDLOCK_RESTRICT_SELF, descriptor, 0) == 0
-    finally:
-        os.close(descriptor)
 
 
 _PR_SET_SECCOMP = 22

@@ -11,6 +11,7 @@ from tests.fixtures.files.hostile_documents import TABLE
 from tests.fixtures.http.client import Api
 from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
 from tests.fixtures.product.server import Server
+from tests.fixtures.product.worker_bounds import worker_bounds
 from tests.fixtures.servers.s3_server import S3Server, s3_server
 from tests.fixtures.servers.web_site import WebSite, web_site
 
@@ -82,17 +83,24 @@ def test_knowledge_base_equals_the_bucket_after_each_change(writer: Api, s3: S3S
     assert set(source.contents()) == {"birds › heron.md"}
 
 
-def test_objects_that_cannot_be_read_fail_alone(writer: Api, s3: S3Server):
+def test_objects_that_cannot_be_read_fail_alone(embedded: Server, writer: Api, s3: S3Server):
     s3.put("huge.txt", b"a" * (3 * 2**20))
+    # Files of some kilobytes that unpack to 60 MB each.
     s3.put("bomb.docx", TABLE["bomb_media.docx"].make())
+    s3.put("books/bomb.epub", TABLE["bomb.epub"].make())
     s3.put("old.md", "Long ago", x_amz_storage_class="GLACIER")
     s3.put("notes/../secret.md", "Another one's")
     s3.put("bell\x07.md", "Ring")
-    source = make_source(writer, s3, KEYS)
-    assert source.wait()["counts"] == {"created": 3, "failed": 5}
+    with worker_bounds(embedded):
+        source = make_source(writer, s3, KEYS)
+        assert source.wait()["counts"] == {"created": 3, "failed": 6}
+    (sync,) = writer.get(f"{source.path}/syncs")["items"]
+    assert {"bomb.docx", "books › bomb.epub"} <= {*sync["examples"]["failed"]}
+    assert {*source.contents()} == {"otter.md", "notes › heron.md", "notes › 说明 a+b%2F?.md"}
     assert source.failures() == {
         "huge.txt": "too_large",
         "bomb.docx": "archive_limits",
+        "books/bomb.epub": "archive_limits",
         "old.md": "archived",
         "notes/../secret.md": "unusable_key",
         "bell�.md": "unusable_key",

@@ -180,16 +180,6 @@ def test_source_that_is_away_deletes_nothing(embedded: Server, writer: Api, mail
     assert PASSWORD not in everything
 
 
-def test_worker_that_is_killed_goes_on(embedded: Server, writer: Api, mail: ImapServer):
-    mail.add(*(message(f"Number {number}", f"Message {number}.") for number in range(12)))
-    source = make_source(writer, mail.port)
-    eventually(lambda: len(source.documents()) > 1, what="some documents", pause=0.01)
-    embedded.kill("worker")
-    assert source.wait()["counts"] == {"created": 16}
-    assert len(source.documents()) == 16
-    assert source.sync()["counts"] == {"unchanged": 16}
-
-
 HEAD = b"Subject: The otter\r\nFrom: a@example.org\r\n\r\n"
 BODY = b"Subject: The otter\r\n\r\nAll about it.\r\n"
 

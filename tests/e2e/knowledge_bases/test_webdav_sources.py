@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.errors.requests import InvalidRequest, UrlNotAllowed
-from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.http.client import Api
 from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
 from tests.fixtures.product.server import MAX_UPLOAD_BYTES, Server
 from tests.fixtures.servers.dav_server import (
@@ -164,18 +164,6 @@ def test_redirects_stay_on_the_server(embedded: Server, writer: Api, dav: DavSer
         assert other.authorizations == []
 
 
-def test_worker_that_is_killed_goes_on(embedded: Server, writer: Api, dav: DavServer):
-    for number in range(12):
-        dav.write(f"part {number % 7}/page {number}.md", f"Page {number}")
-    source = make_source(writer, dav)
-    eventually(lambda: len(source.documents()) > 1, what="some documents", pause=0.01)
-    embedded.kill("worker")
-    assert source.wait()["counts"] == {"created": 15}
-    assert source.contents() == expected_of(dav)
-    # What was read before the kill was not read again, but for the last item.
-    assert len(dav.sent) <= 16
-
-
 def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
     listing = multistatus(
         "/dav/",
@@ -299,6 +287,10 @@ def test_wrong_settings_are_refused_by_name(writer: Api):
         body = {"name": "wrong", "connector": "webdav", "settings": settings, "credentials": credentials}
         return writer.refused(InvalidRequest, "POST", path, json=body)["field"]
 
+    details = writer.refused(
+        InvalidRequest, "POST", path, json={"name": "wrong", "connector": "webdav", "settings": {}}
+    )
+    assert details == {"field": "settings.url", "error": "Field required", "error_zh": "缺少该字段"}
     assert field(url="https://otter:secret@example.org/dav/") == "settings.url"
     assert field(url="https://example.org/dav/?x=1") == "settings.url"
     assert field({"username": "otter"}, url="https://1.1.1.1/dav/") == "credentials.password"

@@ -1,6 +1,7 @@
 """The parser child as a real process: warm, bounded, killable, isolated."""
 
 import asyncio
+import ctypes
 import os
 import platform
 import signal
@@ -262,7 +263,7 @@ def test_reply_is_the_same_after_the_wire():
 
 
 JAILED = """
-import socket, subprocess, sys
+import os, socket, subprocess, sys
 from pathlib import Path
 from ingestion.parsers.sandbox import limits as jail
 held = jail.enter_sandbox()
@@ -277,6 +278,7 @@ def attempt(name, action):
 attempt("grow", lambda: folder.joinpath("kept").open("ab", buffering=0).write(b"x"))
 attempt("create", lambda: folder.joinpath("new").touch())
 attempt("delete", lambda: folder.joinpath("kept").unlink())
+attempt("cut", lambda: os.truncate(folder / "kept", 0))
 attempt("connect", lambda: socket.create_connection(("127.0.0.1", port), timeout=2))
 attempt("start", lambda: subprocess.run(["true"], check=False))
 attempt("read", lambda: folder.joinpath("kept").read_bytes())
@@ -307,6 +309,10 @@ def test_jailed_process_can_read_but_not_write_connect_or_start_others(tmp_path)
         assert outcomes["create"].startswith("refused")
         assert outcomes["delete"].startswith("refused")
         assert list(tmp_path.iterdir()) == [kept]
+        # The kernel's version of Landlock, whose third knows a right to cut files.
+        if ctypes.CDLL(None).syscall(444, None, 0, 1) >= 3:
+            assert outcomes["cut"].startswith("refused")
+            assert kept.read_text() == "as it was"
     assert kept.exists() == outcomes["delete"].startswith("refused")
 
 
