@@ -65,7 +65,12 @@ class CustomPermissions(ResponseModel):
 
 
 class WholeUserAnswer(UserAnswer):
-    """An account with its rights; ``permissions`` is what comes of them all."""
+    """An account with its rights; ``permissions`` is what comes of them all.
+
+    ``email_verified``: an administrator or the identity provider vouches for its address.
+    """
+
+    email_verified: bool
 
     permissions: list[str]
     custom_permissions: CustomPermissions
@@ -101,6 +106,10 @@ class UserChangeBody(RequestModel):
     mcp_access: _Ids | None = Field(
         default=None, description="The only MCP connections it may use; null lifts the limit"
     )
+    email_verified: bool | None = Field(
+        default=None,
+        description="Whether you vouch that the address is theirs: what sources let the address read is then for them",
+    )
 
     def change(self) -> UserChange:
         custom, fields_set = self.custom_permissions, self.model_fields_set
@@ -111,6 +120,7 @@ class UserChangeBody(RequestModel):
             revokes=None if custom is None else custom.revokes,
             model_access=AccessLimit(self.model_access) if "model_access" in fields_set else None,
             mcp_access=AccessLimit(self.mcp_access) if "mcp_access" in fields_set else None,
+            email_verified=self.email_verified,
         )
 
 
@@ -179,6 +189,7 @@ def _whole(user: User, role: Role) -> Envelope[WholeUserAnswer]:
     return Envelope(
         data=WholeUserAnswer(
             **_answer(user, role).model_dump(),
+            email_verified=user.email_verified,
             permissions=sorted(effective_permissions(user, role)),
             custom_permissions=CustomPermissions(grants=user.granted, revokes=user.revoked),
             model_access=user.model_access,

@@ -5,12 +5,14 @@ from contextlib import aclosing
 from sqlmodel import col, select
 
 from core.db.unit_of_work import unit_of_work
+from ingestion.connectors.base import SourceItem
 from ingestion.context import WorkerContext
 from ingestion.source_sync.items import key_hash
+from ingestion.source_sync.permissions import reader_change
 from ingestion.source_sync.sync import SyncLost, SyncTask, notice_words
 from ingestion.source_sync.tally import SyncTally
 from kb_service.knowledge_sources import syncs
-from kb_service.models import KnowledgeSourceItem, SyncStatus
+from kb_service.models import Document, KnowledgeSourceItem, SyncStatus
 
 _BATCH = 100
 
@@ -30,6 +32,7 @@ class SyncPreview:
             async for item in listing:
                 hashes.add(key_hash(item.key))
                 row, document = await self._task.lookup.find(item.key) or (None, None)
+                self._count_readers(item, row, document)
                 if item.failure is not None:
                     self._tally.add("failed", item.name)
                 elif row is None or document is None:
@@ -45,6 +48,14 @@ class SyncPreview:
             connector = self._task.connector
             values = self._tally.values | {"is_cut": connector.is_cut, "failure": notice_words(connector)}
             await syncs.end(work, self._task.lease, SyncStatus.COMPLETED, **values)
+
+    def _count_readers(self, item: SourceItem, row: KnowledgeSourceItem | None, document: Document | None) -> None:
+        """Count whose readers would change, besides what else becomes of it."""
+        if row is not None and (document is None or not row.is_owner):
+            return
+        change = reader_change(self._task.permissions, item, row, document)
+        if change.outcome is not None and not (row is None and item.failure is not None):
+            self._tally.add(change.outcome, item.name)
 
     async def renew(self) -> bool:
         """Renew the lease; False if it was lost."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from core.auth.principal import Action, Principal
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
+from core.errors.auth import DocumentNotFound
 from core.errors.base import AgentexError
 from core.errors.conflicts import DocumentNameTaken
 from core.errors.requests import EmptyFile, UnsupportedFileType
@@ -24,6 +25,7 @@ from ingestion.context import WorkerContext
 from ingestion.source_sync import items
 from ingestion.source_sync.contents import StoredItem, merge_metadata, metadata_of, stored_item
 from ingestion.source_sync.items import ItemLookup, StoredRow, key_hash
+from ingestion.source_sync.permissions import AppliedLevels, PermissionMap, ReaderChange, apply_change, reader_change
 from ingestion.source_sync.tally import Outcome, SyncTally
 from kb_service.documents import update as document_update
 from kb_service.documents.actions import ActionName, apply_action_to_many
@@ -59,6 +61,7 @@ class SyncTask:
     Args:
         owner: of the knowledge base, for whom it acts.
         settings: current ones.
+        permissions: how those of the source become readers.
     """
 
     row: KnowledgeSourceSync
@@ -68,6 +71,7 @@ class SyncTask:
     owner: Principal
     settings: Settings
     connector: SourceConnector
+    permissions: PermissionMap = field(default_factory=PermissionMap)
 
 
 class SourceSync:
@@ -114,7 +118,7 @@ class SourceSync:
             # An earlier try of this sync has done it.
             return
         if item.failure is not None:
-            await self._write_failure(item, item.failure)
+            await self._write_failure(item, item.failure, (row, document) if row is not None else None)
         elif row is None or document is None:
             if new is None:
                 await self._read(item, None)
@@ -123,22 +127,50 @@ class SourceSync:
         elif row.fingerprint != item.fingerprint:
             await self._read(item, (row, document))
         else:
-            await self._keep(item, row)
+            await self._keep(item, row, document)
 
-    async def _keep(self, item: SourceItem, row: KnowledgeSourceItem) -> None:
+    async def _keep(self, item: SourceItem, row: KnowledgeSourceItem, document: Document) -> None:
         self._tally.add("unchanged", item.name)
-        if dict(item.state) != row.state:
-            await self._adopt_state(item, row)
         self._unchanged.append(row.key_hash)
+        change = self._reader_change(item, row, document)
+        if dict(item.state) != row.state or change.is_one:
+            await self._adopt_state(item, row, document, change)
         if len(self._unchanged) >= _BATCH:
             await self._write_unchanged()
 
-    async def _adopt_state(self, item: SourceItem, row: KnowledgeSourceItem) -> None:
+    def _reader_change(
+        self,
+        item: SourceItem,
+        row: KnowledgeSourceItem | None,
+        document: Document | None,
+        *,
+        only_narrower: bool = False,
+    ) -> ReaderChange:
+        if row is not None and not row.is_owner:
+            # Somebody's own document.
+            return ReaderChange(row.readers, row.readers)
+        return reader_change(self._task.permissions, item, row, document, only_narrower=only_narrower)
+
+    async def _adopt_readers(
+        self, work: UnitOfWork, item: SourceItem, change: ReaderChange, document: Document, *, is_new: bool = False
+    ) -> Document:
+        """Give a document the readers that its item has now, and count it."""
+        document = await apply_change(work, change, document, self._task.source.id, is_new=is_new)
+        if change.outcome is not None:
+            self._tally.add(change.outcome, item.name)
+        return document
+
+    async def _adopt_state(
+        self, item: SourceItem, row: KnowledgeSourceItem, document: Document, change: ReaderChange
+    ) -> None:
         async with unit_of_work(self._context.database) as work:
             current = await work.session.get(KnowledgeSourceItem, (row.source_id, row.key_hash))
             if current is not None:
-                current.state = dict(item.state)
+                with suppress(DocumentNotFound):
+                    await self._adopt_readers(work, item, change, document)
+                current.state, current.readers = dict(item.state), change.levels
                 work.session.add(current)
+            await self._guard(work)
 
     async def _write_unchanged(self) -> None:
         async with unit_of_work(self._context.database) as work:
@@ -153,7 +185,7 @@ class SourceSync:
         except ItemGone:
             return
         except ItemUnreadable as error:
-            await self._write_failure(item, error.failure)
+            await self._write_failure(item, error.failure, stored)
             return
         except _NOTHING_TO_READ:
             # A document that was made of it goes with what is gone.
@@ -162,7 +194,7 @@ class SourceSync:
         except AgentexError as error:
             if error.status >= AgentexError.status:
                 raise
-            await self._write_failure(item, refusal(error))
+            await self._write_failure(item, refusal(error), stored)
             return
         log.debug("source_sync.item", sync_id=task.row.id, outcome=outcome)
 
@@ -215,7 +247,12 @@ class SourceSync:
             is_owner, current.attributes = True, metadata_of(item.attributes)
         elif is_owner and row is not None:
             current = await self._adopt_name(work, item, content.name, row, current)
-        await self._write(work, item, document=current, is_owner=is_owner)
+        is_new = result.outcome is UploadOutcome.CREATED
+        change = ReaderChange(None, None)
+        if is_owner:
+            change = self._reader_change(item, None if is_new else row, None if is_new else current)
+        current = await self._adopt_readers(work, item, change, current, is_new=is_new)
+        await self._write(work, item, document=current, is_owner=is_owner, readers=change.levels)
         return result
 
     async def _rename(
@@ -225,7 +262,9 @@ class SourceSync:
         current = await work.session.get(KnowledgeSourceItem, (row.source_id, row.key_hash))
         if current is not None:
             await work.session.delete(current)
-        await self._write(work, item, document=document, is_owner=True)
+        change = self._reader_change(item, row, document)
+        document = await self._adopt_readers(work, item, change, document)
+        await self._write(work, item, document=document, is_owner=True, readers=change.levels)
 
     async def _adopt_name(
         self, work: UnitOfWork, item: SourceItem, name: str, row: KnowledgeSourceItem, document: Document
@@ -244,10 +283,18 @@ class SourceSync:
                 )
         return document
 
-    async def _write_failure(self, item: SourceItem, failure: ReadFailure) -> None:
+    async def _write_failure(self, item: SourceItem, failure: ReadFailure, stored: StoredRow | None) -> None:
+        """Note why an item's document stays as it is; who is no longer to read the item no longer reads that, either."""
         self._tally.add("failed", item.name)
+        row, document = stored or (None, None)
         async with unit_of_work(self._context.database) as work:
-            await self._write(work, item, failure=failure)
+            readers = row.readers if row is not None else None
+            if row is not None and document is not None:
+                change = self._reader_change(item, row, document, only_narrower=True)
+                with suppress(DocumentNotFound):
+                    await self._adopt_readers(work, item, change, document)
+                readers = change.levels
+            await self._write(work, item, failure=failure, readers=readers)
             await self._guard(work)
 
     async def _write(
@@ -258,6 +305,7 @@ class SourceSync:
         document: Document | None = None,
         is_owner: bool = True,
         failure: ReadFailure | None = None,
+        readers: AppliedLevels | None = None,
     ) -> None:
         """Write the item's row: with its document, or with the reason why that stays as it is."""
         key = (self._task.source.id, key_hash(item.key))
@@ -267,7 +315,7 @@ class SourceSync:
         if document is not None:
             row.document_id, row.is_owner, row.name = document.id, is_owner, document.name
             row.fingerprint, row.state = item.fingerprint, dict(item.state)
-        row.failure = failure.words if failure else None
+        row.failure, row.readers = failure.words if failure else None, readers
         row.seen_in, row.updated_at = self._task.row.id, await database_now(work.session)
         work.session.add(row)
         await work.session.flush()
@@ -352,4 +400,4 @@ def refusal(error: AgentexError) -> ReadFailure:
 
 def _without_content(item: SourceItem) -> SourceItem:
     """The item without its bytes, which are read once more: a listing may be large."""
-    return SourceItem(item.key, item.name, item.fingerprint, item.state, attributes=item.attributes)
+    return replace(item, content=None)
