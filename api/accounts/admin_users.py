@@ -45,11 +45,12 @@ class UserRoleAnswer(ResponseModel):
 
 
 class UserAnswer(ResponseModel):
-    """An account as lists show it."""
+    """An account as lists show it; ``email_verified``: an administrator or the identity provider vouches for its address."""
 
     id: str
     username: str
     email: str
+    email_verified: bool
     avatar_url: str | None
     role: UserRoleAnswer
     status: str
@@ -65,12 +66,7 @@ class CustomPermissions(ResponseModel):
 
 
 class WholeUserAnswer(UserAnswer):
-    """An account with its rights; ``permissions`` is what comes of them all.
-
-    ``email_verified``: an administrator or the identity provider vouches for its address.
-    """
-
-    email_verified: bool
+    """An account with its rights; ``permissions`` is what comes of them all."""
 
     permissions: list[str]
     custom_permissions: CustomPermissions
@@ -177,6 +173,7 @@ def _answer(user: User, role: Role) -> UserAnswer:
         id=user.id,
         username=user.username,
         email=user.email,
+        email_verified=user.email_verified,
         avatar_url=user.avatar_url,
         role=UserRoleAnswer(id=role.id, name=role.name, display_name=role.display_name),
         status=user.status,
@@ -189,7 +186,6 @@ def _whole(user: User, role: Role) -> Envelope[WholeUserAnswer]:
     return Envelope(
         data=WholeUserAnswer(
             **_answer(user, role).model_dump(),
-            email_verified=user.email_verified,
             permissions=sorted(effective_permissions(user, role)),
             custom_permissions=CustomPermissions(grants=user.granted, revokes=user.revoked),
             model_access=user.model_access,

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from core.errors.auth import DocumentNotFound
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidRequest
 from tests.fixtures.http.client import Api
+from tests.fixtures.http.mcp_client import MODES, call_tool, connect
 from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
 from tests.fixtures.product.server import Server
 from tests.fixtures.wikis.confluence_server import EMAIL, ConfluenceServer
@@ -21,10 +23,13 @@ PAGE, CHILD, OPEN = "ZOO › The okapi.html", "ZOO › The cave.html", "ZOO › 
 READER = "tests.fixtures.knowledge.llama_index_readers.RosterReader"
 
 
-@pytest.fixture(params=["cloud", "data_center"])
+both_editions = pytest.mark.parametrize("confluence", ["cloud", "data_center"], indirect=True)
+
+
+@pytest.fixture
 def confluence(embedded: Server, request: pytest.FixtureRequest) -> Iterator[ConfluenceServer]:
-    """A page for few (500), a page below it (501), and a page for all (502), listed from below."""
-    service = ConfluenceServer(is_cloud=request.param == "cloud")
+    """A page for few (500), a page below it (501), and a page for all (502)."""
+    service = ConfluenceServer(is_cloud=getattr(request, "param", "cloud") == "cloud")
     with serving(service), allowed_targets(embedded, service.port):
         service.add("The okapi", f"<p>{SECRET}</p>")
         service.add("The cave", "<p>Cave seven has okapi bones.</p>", parent="500")
@@ -36,6 +41,13 @@ def verified(server: Server, person: Api) -> str:
     """The address of a person, for whom an administrator has vouched."""
     server.admin().put(f"/admin/users/{person.user_id}", {"email_verified": True})
     return f"{person.name}@example.com"
+
+
+async def asked(server: Server, person: Api, source: Source) -> set[str]:
+    """The documents that the agent's answer to somebody draws on."""
+    async with connect(server, person, MODES[0]) as client:
+        question = {"question": "When does the okapi sleep in its cave?", "knowledge_base_ids": [source.kb_id]}
+        return {citation["document_id"] for citation in (await call_tool(client, "ask", **question))["citations"]}
 
 
 class Readers:
@@ -92,7 +104,8 @@ def sees(person: Api, source: Source, document: dict[str, Any]) -> bool:
     return answers[0]
 
 
-def test_restricted_page_and_those_below_it_are_for_those_whom_it_admits(readers: Readers):
+@both_editions
+def test_restricted_page_and_those_below_it_are_for_those_whom_it_admits(embedded: Server, readers: Readers):
     confluence, ann, bob = readers.confluence, readers.ann, readers.bob
     confluence.limit_view("500", readers.ann_email, "somebody-else@example.com")
     source = readers.add_source()
@@ -104,6 +117,9 @@ def test_restricted_page_and_those_below_it_are_for_those_whom_it_admits(readers
     assert {OPEN} == names_for(bob, source)
     chunk = ann.get(f"/knowledge-bases/{source.kb_id}/documents/{page['id']}/chunks")["items"][0]["id"]
     assert bob.request("GET", f"/knowledge-bases/{source.kb_id}/chunks/{chunk}").status_code == 404
+    # What answers are made of is looked for in the asker's name.
+    assert anyio.run(asked, embedded, ann, source) & {page["id"], child["id"]}
+    assert anyio.run(asked, embedded, bob, source) <= {zebra["id"]}
     access = readers.owner.get(f"/knowledge-bases/{source.kb_id}/documents/{page['id']}/access")
     assert (access["restricted"], access["by_hand"], access["items"]) == (True, False, [])
     assert readers.ann_email in access["source_readers"][0]
@@ -150,6 +166,7 @@ def test_only_a_verified_address_and_mapped_groups_count(embedded: Server, reade
     assert readers.owner.refused(InvalidRequest, "POST", path, json=body)["field"] == "settings.groups.keepers.0"
 
 
+@both_editions
 def test_what_cannot_be_read_is_for_the_owner_alone(readers: Readers):
     confluence = readers.confluence
     confluence.secretive = {"500"}
