@@ -69,10 +69,10 @@ def _private_pipes() -> tuple[ReaderRequest, BinaryIO]:
 
 def _run(request: ReaderRequest, replies: BinaryIO) -> None:
     reader = make_reader(request["reader"], request["arguments"])
-    known: tuple[str, dict[str, list[str]] | None] = ("", None)
+    last_resource, permissions = "", permissions_of(reader, "")
     for resource_id, document in load_documents(reader, request, replies):
-        if not known[0] or known[0] != resource_id:
-            known = resource_id, permissions_of(reader, resource_id)
+        if resource_id != last_resource:
+            last_resource, permissions = resource_id, permissions_of(reader, resource_id)
         text = str(getattr(document, "text", "") or "").encode(errors="replace")
         is_too_large = len(text) > request["most_bytes"]
         header: DocumentHeader = {
@@ -80,7 +80,7 @@ def _run(request: ReaderRequest, replies: BinaryIO) -> None:
             "id": str(getattr(document, "id_", ""))[:_LONGEST_TEXT],
             "resource": resource_id[:_LONGEST_TEXT],
             "metadata": _plain(getattr(document, "metadata", None)),
-            "permissions": known[1],
+            "permissions": permissions,
             "size": 0 if is_too_large else len(text),
             "is_too_large": is_too_large,
         }

@@ -23,7 +23,7 @@ _MOST_ANCESTORS = 250
 _Level = tuple[str, ...] | None
 
 
-class _User(BaseModel):
+class _Viewer(BaseModel):
     email: str = Field(default="", max_length=320)
     # The cloud's id of a person, then the name in a data center.
     account_id: str = Field(default="", max_length=254, alias="accountId")
@@ -34,23 +34,23 @@ class _User(BaseModel):
         return SourcePerson(email=self.email, names=(self.account_id, self.username)).identities
 
 
-class _Group(BaseModel):
+class _ViewerGroup(BaseModel):
     name: str = Field(max_length=254)
 
 
-class _Users(BaseModel):
-    results: tuple[_User, ...]
+class _Viewers(BaseModel):
+    results: tuple[_Viewer, ...]
     limit: int = _PAGE
 
 
-class _Groups(BaseModel):
-    results: tuple[_Group, ...]
+class _ViewerGroups(BaseModel):
+    results: tuple[_ViewerGroup, ...]
     limit: int = _PAGE
 
 
 class _Subjects(BaseModel):
-    user: _Users
-    group: _Groups
+    user: _Viewers
+    group: _ViewerGroups
 
 
 class _Restriction(BaseModel):
@@ -129,13 +129,13 @@ class RestrictionReader:
             raise ApiError(unexpected_answer(self._terms))
         return ids
 
-    async def _level(self, id_: str, known: _Restriction | None = None) -> _Level:
+    async def _level(self, id_: str, listed: _Restriction | None = None) -> _Level:
         if id_ in self._failed:
             # Not asked for again with each page below it.
             raise ApiError(unexpected_answer(self._terms))
         if id_ not in self._levels:
-            is_whole = known is not None and not _is_full(known.restrictions)
-            self._levels[id_] = _level_of([known.restrictions]) if known and is_whole else await self._ask(id_)
+            is_whole = listed is not None and not _is_full(listed.restrictions)
+            self._levels[id_] = _level_of([listed.restrictions]) if listed and is_whole else await self._ask(id_)
         return self._levels[id_]
 
     async def _ask(self, id_: str) -> _Level:
