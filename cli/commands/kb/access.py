@@ -87,7 +87,7 @@ def _with(present: _DocumentAccess, chosen: list[tuple[str, str]]) -> JsonObject
 
 def _without(present: _DocumentAccess, chosen: list[tuple[str, str]], name: str) -> JsonObject:
     """The readers without those chosen."""
-    if not present.restricted:
+    if not (present.restricted and present.by_hand):
         raise CommandFailed(Conflict(), messages.KB_ACCESS_UNRESTRICTED, name=name)
     return _body(_others(present, chosen))
 

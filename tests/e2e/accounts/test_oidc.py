@@ -75,6 +75,7 @@ def test_person_of_the_provider_gets_an_account_and_the_platforms_tokens(
         assert entry["actor_name"] == data["user"]["username"]
     assert entry["details"] == {"method": "oidc"}
     assert server.count("oidc_ticket", user_id=data["user"]["id"]) == 0
+    assert server.admin().get(f"/admin/users/{data['user']['id']}")["email_verified"] is True
 
 
 def test_same_person_comes_back_to_the_same_account(server: Server, provider: OidcProvider):
@@ -258,6 +259,8 @@ def test_taken_user_name_makes_another_one(server: Server, browser: Browser, pro
     data = check_success(browser.exchange(browser.log_in(person)))
     assert data["user"]["username"] == f"{owner.name}-2"
     assert data["user"]["id"] != owner.user_id
+    # The provider has said nothing of the address.
+    assert server.admin().get(f"/admin/users/{data['user']['id']}")["email_verified"] is False
 
 
 @one_shape

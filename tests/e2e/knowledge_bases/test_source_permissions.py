@@ -7,10 +7,13 @@ from typing import Any
 
 import anyio
 import pytest
+from typer.testing import CliRunner
 
+from cli.main import build
 from core.errors.auth import DocumentNotFound
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidRequest
+from core.settings import get_settings
 from tests.fixtures.http.client import Api
 from tests.fixtures.http.mcp_client import MODES, call_tool, connect
 from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
@@ -181,7 +184,9 @@ def test_what_cannot_be_read_is_for_the_owner_alone(readers: Readers):
     assert sees(readers.bob, source, page)
 
 
-def test_lists_by_hand_and_of_the_source_count_together(readers: Readers):
+def test_lists_by_hand_and_of_the_source_count_together(
+    embedded: Server, readers: Readers, monkeypatch: pytest.MonkeyPatch
+):
     confluence, source_of = readers.confluence, readers.add_source
     confluence.limit_view("500", readers.ann_email, readers.bob_email)
     source = source_of()
@@ -190,6 +195,14 @@ def test_lists_by_hand_and_of_the_source_count_together(readers: Readers):
     page = source.documents()[PAGE]
     path = f"/knowledge-bases/{source.kb_id}/documents/{page['id']}/access"
     assert readers.owner.refused(Conflict, "DELETE", path)["field"] == "source"
+    monkeypatch.setenv("AGENTEX_URL", str(embedded.http.base_url))
+    monkeypatch.setenv("AGENTEX_API_KEY", readers.owner.access_token)
+    get_settings.cache_clear()
+    shown = CliRunner().invoke(build(), ["kb", "access", source.kb_id, PAGE, "--lang", "en"])
+    assert f"admits only: {min(readers.ann_email, readers.bob_email)}, " in shown.stdout, shown.output
+    # Nobody is named here, so nobody can be taken from a list.
+    remove = ["kb", "access", source.kb_id, PAGE, "--remove", "--user", readers.bob.name]
+    assert CliRunner().invoke(build(), remove).exit_code == 1
     readers.owner.put(path, {"readers": [{"user_id": readers.ann.user_id}]})
     assert [sees(person, source, page) for person in (readers.ann, readers.bob)] == [True, False]
     confluence.limit_view("500", readers.bob_email)
