@@ -255,11 +255,11 @@ def test_existing_address_is_not_taken_over(server: Server, provider: OidcProvid
 @one_shape
 def test_taken_user_name_makes_another_one(server: Server, browser: Browser, provider: OidcProvider):
     owner = server.person()
-    person = provider.add(preferred_username=owner.name)
+    person = provider.add(preferred_username=owner.name, email_verified=False)
     data = check_success(browser.exchange(browser.log_in(person)))
     assert data["user"]["username"] == f"{owner.name}-2"
     assert data["user"]["id"] != owner.user_id
-    # The provider has said nothing of the address.
+    # The provider does not vouch for the address.
     assert server.admin().get(f"/admin/users/{data['user']['id']}")["email_verified"] is False
 
 
