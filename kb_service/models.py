@@ -112,7 +112,8 @@ class Document(Table, table=True):
     ``attempt`` counts the tries of this revision and fences a worker that lost its lease. ``superseded_keys`` are files
     of older revisions, ``superseded_bytes`` long, kept until the newest one is searchable. ``encoding`` is what the
     text was read as, ``chosen_encoding`` what a user set. A ``restricted`` document is only for its knowledge base's
-    owner and the readers it is shared with; others may use its name.
+    owner and the readers it is shared with; others may use its name. ``source_levels``: its source restricts it to people
+    who are in each of so many lists (``SourceReader``); ``only_by_source``: nobody has restricted it here besides.
 
     Where else a field must be listed: ``PARSED_FIELDS`` are written with each revision and named as in
     ``ingestion.parsers.model.ParsedDocument``; ``FILE_FIELDS`` return to their defaults with another file; fields of
@@ -133,6 +134,8 @@ class Document(Table, table=True):
     sha256: str = Field(max_length=64)
     storage_key: str = Field(max_length=200)
     restricted: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    source_levels: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    only_by_source: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     status: str = Field(default=DocumentStatus.PENDING.value, max_length=20)
     stage: str = Field(default=DocumentStage.QUEUED.value, max_length=20)
     progress: int = 0
@@ -312,7 +315,8 @@ class KnowledgeSourceItem(Table, table=True):
     ``key`` is stable in the source (a path, an address); its hash is the primary key, because a key may be longer than
     an index takes. ``fingerprint`` is of the contents that the document has, ``state`` what the connector keeps for the
     next sync. ``is_owner`` tells that the document goes with the item: not so a document that somebody had uploaded
-    before. ``seen_in`` is the last sync that met the item, ``failure`` why that sync could not read it.
+    before. ``readers`` are the lists that the source's permissions gave the document (``SourceReader``, as
+    ``kind:value``), None where it has none or they are not kept. ``seen_in`` is the last sync that met the item, ``failure`` why that sync could not read it.
     """
 
     source_id: str = Field(
@@ -327,11 +331,36 @@ class KnowledgeSourceItem(Table, table=True):
         default=None, foreign_key="document.id", ondelete="SET NULL", max_length=ID_LENGTH, index=True
     )
     is_owner: bool = True
+    readers: list[list[str]] | None = Field(default=None, sa_type=NullableJson)
     seen_in: str = Field(max_length=ID_LENGTH)
     failure: dict[str, str] | None = Field(default=None, sa_type=NullableJson)
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
 
     __table_args__ = (Index("ix_knowledge_source_item_seen", "source_id", "seen_in"),)
+
+
+class ReaderKind(StrEnum):
+    """What a list of a document's source names."""
+
+    EMAIL = "email"
+    ROLE = "role"
+
+
+class SourceReader(Table, table=True):
+    """An address or a role that one list of a document's source admits; a person must be in each of its ``levels``.
+
+    ``kind`` is ``email``, with the folded address as ``value``, or ``role``, with the id of the role. A list that admits
+    nobody has no rows, and so is met by nobody.
+    """
+
+    id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
+    document_id: str = Field(foreign_key="document.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
+    level: int
+    levels: int
+    kind: str = Field(max_length=10)
+    value: str = Field(max_length=254)
+
+    __table_args__ = (Index("ix_source_reader_value", "kind", "value"),)
 
 
 class SyncStatus(StrEnum):

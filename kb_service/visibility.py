@@ -4,13 +4,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sqlalchemy import BindParameter, ColumnElement, func, or_, true
+from sqlalchemy import BindParameter, ColumnElement, and_, distinct, func, or_, true
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
 
+from core.auth.models import User
 from core.auth.sharing import shared_resource_ids
 from core.errors.requests import InvalidRequest
-from kb_service.models import Document, DocumentStatus, KnowledgeBase
+from kb_service.models import Document, DocumentStatus, KnowledgeBase, ReaderKind, SourceReader
 
 MOST_HIDDEN = 20_000
 """Documents that one search can exclude: each leg lists all their ids."""
@@ -47,7 +49,8 @@ def visible_to(viewer: Viewer) -> ColumnElement[bool]:
     """The rule as a condition on rows of ``Document``; the knowledge base's own gate is passed.
 
     An open document is visible to everybody who reads its knowledge base. A restricted one is visible to the owner and
-    to those it is shared with, by name or by a role that they have now.
+    to those it is shared with, by name or by a role that they have now; where its source restricts it, to those whom
+    that admits.
     """
     if viewer is SYSTEM_VIEWER:
         return true()
@@ -58,7 +61,30 @@ def granted_to(user_id: str | BindParameter[str]) -> ColumnElement[bool]:
     """Condition on ``Document``: a restricted document that the user can read."""
     owned = select(KnowledgeBase.id).where(col(KnowledgeBase.owner_id) == user_id)
     shared = shared_resource_ids(user_id, Document.SHARE_KIND)
-    return or_(col(Document.knowledge_base_id).in_(owned), col(Document.id).in_(shared))
+    return or_(
+        col(Document.knowledge_base_id).in_(owned),
+        and_(
+            or_(col(Document.only_by_source).is_(True), col(Document.id).in_(shared)),
+            or_(col(Document.source_levels) == 0, col(Document.id).in_(_admitted_by_source(user_id))),
+        ),
+    )
+
+
+def _admitted_by_source(user_id: str | BindParameter[str]) -> SelectOfScalar[str]:
+    """Ids of the documents of which the user is in every list, by a verified address or by a role that they have now."""
+    user = select(User.email_key).where(col(User.id) == user_id)
+    email = user.where(col(User.email_verified).is_(True)).scalar_subquery()
+    role = select(User.role_id).where(col(User.id) == user_id).scalar_subquery()
+    is_theirs = or_(
+        and_(col(SourceReader.kind) == ReaderKind.EMAIL.value, col(SourceReader.value) == email),
+        and_(col(SourceReader.kind) == ReaderKind.ROLE.value, col(SourceReader.value) == role),
+    )
+    return (
+        select(SourceReader.document_id)
+        .where(is_theirs)
+        .group_by(col(SourceReader.document_id), col(SourceReader.levels))
+        .having(func.count(distinct(col(SourceReader.level))) == col(SourceReader.levels))
+    )
 
 
 def knowledge_base_visible_to(viewer: Viewer) -> ColumnElement[bool]:

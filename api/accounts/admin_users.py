@@ -45,11 +45,12 @@ class UserRoleAnswer(ResponseModel):
 
 
 class UserAnswer(ResponseModel):
-    """An account as lists show it."""
+    """An account as lists show it; ``email_verified``: an administrator or the identity provider vouches for its address."""
 
     id: str
     username: str
     email: str
+    email_verified: bool
     avatar_url: str | None
     role: UserRoleAnswer
     status: str
@@ -101,6 +102,10 @@ class UserChangeBody(RequestModel):
     mcp_access: _Ids | None = Field(
         default=None, description="The only MCP connections it may use; null lifts the limit"
     )
+    email_verified: bool | None = Field(
+        default=None,
+        description="Whether you vouch that the address is theirs: what sources let the address read is then for them",
+    )
 
     def change(self) -> UserChange:
         custom, fields_set = self.custom_permissions, self.model_fields_set
@@ -111,6 +116,7 @@ class UserChangeBody(RequestModel):
             revokes=None if custom is None else custom.revokes,
             model_access=AccessLimit(self.model_access) if "model_access" in fields_set else None,
             mcp_access=AccessLimit(self.mcp_access) if "mcp_access" in fields_set else None,
+            email_verified=self.email_verified,
         )
 
 
@@ -167,6 +173,7 @@ def _answer(user: User, role: Role) -> UserAnswer:
         id=user.id,
         username=user.username,
         email=user.email,
+        email_verified=user.email_verified,
         avatar_url=user.avatar_url,
         role=UserRoleAnswer(id=role.id, name=role.name, display_name=role.display_name),
         status=user.status,

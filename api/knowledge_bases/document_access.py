@@ -35,9 +35,16 @@ class ReaderAnswer(ResponseModel):
 
 
 class AccessAnswer(ResponseModel):
-    """Whether a document is restricted and, where it is, to whom beside the owner."""
+    """Whether a document is restricted and, where it is, to whom beside the owner.
+
+    ``items`` are those whom the owner named, if it is restricted ``by_hand``. ``source_readers`` are lists of its source,
+    null where that restricts nothing: addresses of people and ``role:NAME``. A reader must be in each list, an empty one
+    admits nobody, and whom either side keeps out stays out.
+    """
 
     restricted: bool
+    by_hand: bool
+    source_readers: list[list[str]] | None
     items: list[ReaderAnswer]
     total: int
     version: str
@@ -68,7 +75,14 @@ def _reader(share: ShareEntry) -> ReaderAnswer:
 
 def _answer(acl: DocumentAcl) -> Envelope[AccessAnswer]:
     items: Sequence[ReaderAnswer] = [_reader(share) for share in acl.readers]
-    answer = AccessAnswer(restricted=acl.restricted, items=[*items], total=len(items), version=acl.version)
+    answer = AccessAnswer(
+        restricted=acl.restricted,
+        by_hand=acl.by_hand,
+        source_readers=None if acl.source_levels is None else [[*each] for each in acl.source_levels],
+        items=[*items],
+        total=len(items),
+        version=acl.version,
+    )
     return Envelope(data=answer)
 
 
@@ -92,8 +106,8 @@ async def restrict_document(
     return _answer(await permissions.restrict(work, principal, kb_id, doc_id, body.to_update()))
 
 
-@router.delete("", dependencies=[Write], responses=error_responses(*_MISSING, DocumentNameTaken))
+@router.delete("", dependencies=[Write], responses=error_responses(*_MISSING, DocumentNameTaken, Conflict))
 async def open_document(kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
-    """Let all who read the knowledge base read the document again."""
+    """Let all who read the knowledge base read the document again; refused where only its source restricts it."""
     await permissions.unrestrict(work, principal, kb_id, doc_id)
     return Empty()

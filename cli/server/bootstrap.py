@@ -94,7 +94,7 @@ async def _prepare_accounts(session: AsyncSession, settings: Settings, vault: Va
         else _generate_password(settings.data_dir)
     )
     draft = await draft_user(username=settings.admin_username, email=settings.admin_email, password=password)
-    admin = await create_user(session, draft, role=ADMIN_ROLE)
+    admin = await create_user(session, draft, role=ADMIN_ROLE, email_verified=True)
     role = await get_role_by_name(session, ADMIN_ROLE)
     log.info("bootstrap.administrator_created", username=admin.username)
     permissions = frozenset(Permission(name) for name in role.permissions)

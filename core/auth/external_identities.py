@@ -86,6 +86,9 @@ async def get_or_create_account(
     user = user or await _new(session, identity, policy)
     if user.status != ACTIVE:
         raise AccountDisabled
+    if identity.email_verified and identity.email and fold(identity.email.strip()) == user.email_key:
+        user.email_verified = True
+        session.add(user)
     if policy.roles is not None:
         groups = set(identity.groups)
         fitting = (role for group, role in policy.roles.items() if group in groups)
@@ -140,7 +143,7 @@ async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) 
     for name in _names(identity.username or email.partition("@")[0]):
         try:
             draft = UserDraft(name, email, NO_PASSWORD)
-            user = await create_user(session, draft, role=DEFAULT_ROLE)
+            user = await create_user(session, draft, role=DEFAULT_ROLE, email_verified=identity.email_verified)
         except UsernameTaken:
             continue
         except EmailTaken as error:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import JSON, CheckConstraint, Index, Text
+from sqlalchemy import JSON, CheckConstraint, Index, Text, false
 from sqlmodel import Field
 
 from core.db.base import Table
@@ -34,7 +34,8 @@ class User(Table, table=True):
 
     ``time_zone`` is an IANA name. ``use_memories`` lets runs read and add memories of the owner;
     ``remember_after_runs`` lets finished runs be searched for things to remember.
-    ``granted`` and ``revoked`` are permissions added to and removed from the role's.
+    ``email_verified``: an administrator or the identity provider vouches that the address is theirs, so that what is
+    for the address is for the account. ``granted`` and ``revoked`` are permissions added to and removed from the role's.
     ``model_access`` and ``mcp_access`` are the only models and MCP connections that it may use;
     None leaves that to the models and connections.
     """
@@ -44,6 +45,7 @@ class User(Table, table=True):
     username_key: str = Field(max_length=192, unique=True)
     email: str = Field(max_length=254)
     email_key: str = Field(max_length=254, unique=True)
+    email_verified: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     password_hash: str = Field(max_length=255)
     avatar_url: str | None = Field(default=None, max_length=2000)
     role_id: str = Field(foreign_key="role.id", max_length=ID_LENGTH)

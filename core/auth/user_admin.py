@@ -69,6 +69,7 @@ class UserChange:
     revokes: Sequence[str] | None = None
     model_access: AccessLimit | None = None
     mcp_access: AccessLimit | None = None
+    email_verified: bool | None = None
 
 
 async def list_users(session: AsyncSession, user_filter: UserFilter, page: PageRequest) -> UserListing:
@@ -121,7 +122,7 @@ async def add_user(
     """Create an account; without ``role_id`` it gets the default role of registrations."""
     new_role_id = role_id or (await get_role_by_name(session, DEFAULT_ROLE)).id
     role = await _assignable(session, new_role_id)
-    user = await create_user(session, draft, role=role.name)
+    user = await create_user(session, draft, role=role.name, email_verified=True)
     principal.require_all(effective_permissions(user, role))
     audit(session, AuditAction.USER_CREATED, user_target(user), details={"role": role.name})
     return user, role
@@ -169,6 +170,8 @@ async def _apply(session: AsyncSession, user: User, role: Role, change: UserChan
         user.mcp_access = _listed(change.mcp_access)
     if change.status is not None:
         user.status = change.status.value
+    if change.email_verified is not None:
+        user.email_verified = change.email_verified
     return role
 
 
@@ -180,6 +183,7 @@ def _rights(user: User, role: Role) -> dict[str, JsonValue]:
         "revokes": [*user.revoked],
         "model_access": None if user.model_access is None else [*user.model_access],
         "mcp_access": None if user.mcp_access is None else [*user.mcp_access],
+        "email_verified": user.email_verified,
     }
 
 

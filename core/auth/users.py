@@ -70,14 +70,15 @@ async def draft_user(*, username: str, email: str, password: str) -> UserDraft:
     return UserDraft(name, address, await hash_password(password))
 
 
-async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> User:
-    """Add an account."""
+async def create_user(session: AsyncSession, draft: UserDraft, *, role: str, email_verified: bool = False) -> User:
+    """Add an account; ``email_verified`` if somebody trusted vouches for its address."""
     await _require_free(session, username=draft.username, email=draft.email)
     user = User(
         username=draft.username,
         username_key=name_key(draft.username),
         email=draft.email,
         email_key=fold(draft.email),
+        email_verified=email_verified,
         password_hash=draft.password_hash,
         role_id=(await get_role_by_name(session, role)).id,
     )

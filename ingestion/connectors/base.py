@@ -92,6 +92,11 @@ class KnownItem:
     state: Mapping[str, Any]
 
 
+Readers = tuple[tuple[str, ...], ...]
+"""Who may read an item: lists of identities (``email:``, ``person:`` or ``group:`` and a name), in each of which a reader
+must be; no list: everybody in the source."""
+
+
 @dataclass(frozen=True)
 class SourceItem:
     """One file or page of a source.
@@ -104,6 +109,7 @@ class SourceItem:
         content: the bytes, where the listing had to read them.
         failure: the item is there, and could not be read.
         attributes: metadata of its document; an empty one is taken away.
+        readers: who may read it; None where the connector does not know.
     """
 
     key: str
@@ -113,6 +119,7 @@ class SourceItem:
     content: bytes | None = None
     failure: ReadFailure | None = None
     attributes: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    readers: Readers | None = None
 
 
 @dataclass(frozen=True)

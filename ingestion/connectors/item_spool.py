@@ -45,7 +45,7 @@ class ItemSpool:
     def add(self, item: SourceItem) -> None:
         """Put an item that has contents at the end; raises ``SpoolFull``."""
         content = item.content or b""
-        fields = [item.name, item.fingerprint, dict(item.attributes), dict(item.state)]
+        fields = [item.name, item.fingerprint, dict(item.attributes), dict(item.state), item.readers]
         head = json.dumps(fields).encode(errors="replace")
         start = self._file.tell()
         if start + len(head) + len(content) > self._limit:
@@ -73,8 +73,9 @@ class ItemSpool:
         items: list[SourceItem] = []
         for key in keys:
             start, head_size, _ = self._places[key]
-            name, fingerprint, attributes, state = json.loads(self._read(start, head_size))
-            items.append(SourceItem(key, name, fingerprint, state, attributes=attributes))
+            name, fingerprint, attributes, state, readers = json.loads(self._read(start, head_size))
+            admitted = None if readers is None else tuple(tuple(level) for level in readers)
+            items.append(SourceItem(key, name, fingerprint, state, attributes=attributes, readers=admitted))
         return items
 
     def _read(self, start: int, size: int) -> bytes:

@@ -28,6 +28,9 @@ class ItemSummary:
         is_seen: this sync has written it, in this try or an earlier one.
         state: what the connector keeps, as JSON.
         failure: why the last sync could not read it, as JSON; None if it could.
+        is_owner: its document was made of it.
+        is_behind: searches see an earlier text of its document.
+        readers: lists that the source's permissions gave its document, as JSON; None without.
     """
 
     fingerprint: str
@@ -35,11 +38,19 @@ class ItemSummary:
     is_seen: bool
     state: str
     failure: str | None
+    is_owner: bool
+    is_behind: bool
+    readers: str | None
 
     @property
     def known_item(self) -> KnownItem:
         """What its connector may know."""
         return KnownItem(self.fingerprint, json.loads(self.state))
+
+    @property
+    def levels(self) -> list[list[str]] | None:
+        """The lists of readers."""
+        return json.loads(self.readers) if self.readers is not None else None
 
     def has_failed_with(self, failure: ReadFailure) -> bool:
         """Whether the last sync could not read it for the same reason."""
@@ -97,12 +108,13 @@ class ItemLookup:
                 if row.state is None or size > _MOST_STATE_CHARACTERS:
                     self._left.add(row.key_hash)
                     continue
-                size += len(row.state)
+                size += len(row.state) + len(row.readers or "")
                 item = _summary(row)
                 # Most of them say the same.
                 state = texts.setdefault(item.state, item.state)
                 failure = texts.setdefault(item.failure, item.failure) if item.failure else None
-                self._items[row.key_hash] = replace(item, state=state, failure=failure)
+                readers = texts.setdefault(item.readers, item.readers) if item.readers else None
+                self._items[row.key_hash] = replace(item, state=state, failure=failure, readers=readers)
             if len(rows) < _PAGE:
                 break
             last = rows[-1].key_hash
@@ -123,6 +135,9 @@ class ItemLookup:
                 (col(item.seen_in) == self._sync_id).label("is_seen"),
                 short.label("state"),
                 cast(col(item.failure), Text).label("failure"),
+                col(item.is_owner),
+                (col(Document.active_revision) != col(Document.revision)).label("is_behind"),
+                cast(col(item.readers), Text).label("readers"),
             )
             .outerjoin(Document, has_document())
             .where(col(item.source_id) == self._source_id)
@@ -130,4 +145,13 @@ class ItemLookup:
 
 
 def _summary(row: Row[*tuple[Any, ...]]) -> ItemSummary:
-    return ItemSummary(row.fingerprint, bool(row.has_document), bool(row.is_seen), row.state, row.failure)
+    return ItemSummary(
+        fingerprint=row.fingerprint,
+        has_document=bool(row.has_document),
+        is_seen=bool(row.is_seen),
+        state=row.state,
+        failure=row.failure,
+        is_owner=bool(row.is_owner),
+        is_behind=bool(row.is_behind),
+        readers=row.readers,
+    )

@@ -26,6 +26,7 @@ from ingestion.context import WorkerContext
 from ingestion.parsers.conversion.availability import conversion_state
 from ingestion.source_sync.caches import cache_folder
 from ingestion.source_sync.item_lookup import ItemLookup
+from ingestion.source_sync.permissions import permission_map
 from ingestion.source_sync.preview import SyncPreview
 from ingestion.source_sync.sync import SourceSync, SyncLost, SyncTask, refusal
 from kb_service.failures import describe_outage
@@ -132,7 +133,10 @@ async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: JobLeas
         reader_modules=settings.llama_index_readers,
         max_memory_bytes=settings.parse_memory_bytes,
     )
-    return SyncTask(row, lease, source, lookup, owner, settings, connector_type(source_settings, environment))
+    async with context.database.reading() as session:
+        permissions = await permission_map(session, source_settings)
+    connector = connector_type(source_settings, environment)
+    return SyncTask(row, lease, source, lookup, owner, settings, connector, permissions)
 
 
 def _credentials(

@@ -5,8 +5,11 @@ from contextlib import aclosing
 from sqlmodel import col, select
 
 from core.db.unit_of_work import unit_of_work
+from ingestion.connectors.base import SourceItem
 from ingestion.context import WorkerContext
+from ingestion.source_sync.item_lookup import ItemSummary
 from ingestion.source_sync.items import key_hash
+from ingestion.source_sync.permissions import reader_change
 from ingestion.source_sync.sync import SyncLost, SyncTask, notice_words
 from ingestion.source_sync.tally import SyncTally
 from kb_service.knowledge_sources import syncs
@@ -30,6 +33,7 @@ class SyncPreview:
             async for item in listing:
                 hashes.add(key_hash(item.key))
                 summary = await self._task.lookup.find(item.key)
+                self._count_readers(item, summary)
                 if item.failure is not None:
                     self._tally.add("failed", item.name)
                 elif summary is None or not summary.has_document:
@@ -45,6 +49,15 @@ class SyncPreview:
             connector = self._task.connector
             values = self._tally.values | {"is_cut": connector.is_cut, "failure": notice_words(connector)}
             await syncs.end(work, self._task.lease, SyncStatus.COMPLETED, **values)
+
+    def _count_readers(self, item: SourceItem, summary: ItemSummary | None) -> None:
+        """Count whose readers would change, besides what else becomes of it."""
+        if summary is not None and not (summary.has_document and summary.is_owner):
+            return
+        before, is_behind = (summary.levels, summary.is_behind) if summary is not None else (None, False)
+        change = reader_change(self._task.permissions, item, before, is_behind=is_behind)
+        if change.outcome is not None and not (summary is None and item.failure is not None):
+            self._tally.add(change.outcome, item.name)
 
     async def renew(self) -> bool:
         """Renew the lease; False if it was lost."""

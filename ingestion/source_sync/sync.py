@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from core.auth.principal import Action, Principal
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
+from core.errors.auth import DocumentNotFound
 from core.errors.base import AgentexError
 from core.errors.conflicts import DocumentNameTaken
 from core.errors.requests import EmptyFile, UnsupportedFileType
@@ -23,9 +24,17 @@ from ingestion.connectors.base import (
 from ingestion.context import WorkerContext
 from ingestion.source_sync import items
 from ingestion.source_sync.contents import StoredItem, merge_metadata, metadata_of, stored_item
-from ingestion.source_sync.item_lookup import ItemLookup
+from ingestion.source_sync.item_lookup import ItemLookup, ItemSummary
 from ingestion.source_sync.item_marks import ItemMarks
 from ingestion.source_sync.items import StoredRow, key_hash
+from ingestion.source_sync.permissions import (
+    AppliedLevels,
+    PermissionMap,
+    ReaderChange,
+    apply_change,
+    is_behind,
+    reader_change,
+)
 from ingestion.source_sync.tally import Outcome, SyncTally
 from kb_service.documents import update as document_update
 from kb_service.documents.actions import ActionName, apply_action_to_many
@@ -61,6 +70,7 @@ class SyncTask:
     Args:
         owner: of the knowledge base, for whom it acts.
         settings: current ones.
+        permissions: how those of the source become readers.
     """
 
     row: KnowledgeSourceSync
@@ -70,6 +80,7 @@ class SyncTask:
     owner: Principal
     settings: Settings
     connector: SourceConnector
+    permissions: PermissionMap = field(default_factory=PermissionMap)
 
 
 class SourceSync:
@@ -119,11 +130,7 @@ class SourceSync:
             return
         self._met.add(hash_)
         if item.failure is not None:
-            if summary is not None and summary.has_failed_with(item.failure):
-                self._tally.add("failed", item.name)
-                self._marks.add_failed(hash_)
-            else:
-                await self._write_failure(item, item.failure)
+            await self._note_failure(item, item.failure, summary)
         elif summary is None or not summary.has_document:
             if new is None:
                 await self._read(item, None)
@@ -132,11 +139,67 @@ class SourceSync:
         elif summary.fingerprint != item.fingerprint:
             await self._read(item, await self._task.lookup.find_row(item.key))
         else:
-            self._tally.add("unchanged", item.name)
-            is_other = dict(item.state) != summary.known_item.state
-            self._marks.add_unchanged(hash_, item.state if is_other else None)
+            await self._keep(item, summary)
         if len(self._marks) >= _BATCH:
             await self._write_marks()
+
+    async def _note_failure(self, item: SourceItem, failure: ReadFailure, summary: ItemSummary | None) -> None:
+        if summary is None:
+            await self._write_failure(item, failure, None)
+        elif summary.has_failed_with(failure) and not self._summary_change(item, summary, is_behind=True).is_one:
+            self._tally.add("failed", item.name)
+            self._marks.add_failed(key_hash(item.key))
+        else:
+            await self._write_failure(item, failure, await self._task.lookup.find_row(item.key))
+
+    async def _keep(self, item: SourceItem, summary: ItemSummary) -> None:
+        self._tally.add("unchanged", item.name)
+        is_other = dict(item.state) != summary.known_item.state
+        self._marks.add_unchanged(key_hash(item.key), item.state if is_other else None)
+        if self._summary_change(item, summary, is_behind=summary.is_behind).is_one:
+            row, document = await self._task.lookup.find_row(item.key) or (None, None)
+            if row is not None and document is not None:
+                await self._change_readers(item, row, document)
+
+    def _summary_change(self, item: SourceItem, summary: ItemSummary, *, is_behind: bool) -> ReaderChange:
+        before = summary.levels
+        if not summary.is_owner:
+            return ReaderChange(before, before)
+        return reader_change(self._task.permissions, item, before, is_behind=is_behind)
+
+    def _reader_change(
+        self,
+        item: SourceItem,
+        row: KnowledgeSourceItem | None,
+        document: Document | None,
+        *,
+        only_narrower: bool = False,
+    ) -> ReaderChange:
+        before = row.readers if row is not None else None
+        if row is not None and not row.is_owner:
+            # Somebody's own document.
+            return ReaderChange(before, before)
+        return reader_change(self._task.permissions, item, before, is_behind=only_narrower or is_behind(document))
+
+    async def _adopt_readers(
+        self, work: UnitOfWork, item: SourceItem, change: ReaderChange, document: Document, *, is_new: bool = False
+    ) -> Document:
+        """Give a document the readers that its item has now, and count it."""
+        document = await apply_change(work, change, document, self._task.source.id, is_new=is_new)
+        if change.outcome is not None:
+            self._tally.add(change.outcome, item.name)
+        return document
+
+    async def _change_readers(self, item: SourceItem, row: KnowledgeSourceItem, document: Document) -> None:
+        change = self._reader_change(item, row, document)
+        async with unit_of_work(self._context.database) as work:
+            current = await work.session.get(KnowledgeSourceItem, (row.source_id, row.key_hash))
+            if current is not None:
+                with suppress(DocumentNotFound):
+                    await self._adopt_readers(work, item, change, document)
+                current.readers = change.levels
+                work.session.add(current)
+            await self._guard(work)
 
     async def _write_marks(self) -> None:
         async with unit_of_work(self._context.database) as work:
@@ -151,7 +214,7 @@ class SourceSync:
         except ItemGone:
             return
         except ItemUnreadable as error:
-            await self._write_failure(item, error.failure)
+            await self._write_failure(item, error.failure, stored)
             return
         except _NOTHING_TO_READ:
             # A document that was made of it goes with what is gone.
@@ -160,7 +223,7 @@ class SourceSync:
         except AgentexError as error:
             if error.status >= AgentexError.status:
                 raise
-            await self._write_failure(item, refusal(error))
+            await self._write_failure(item, refusal(error), stored)
             return
         log.debug("source_sync.item", sync_id=task.row.id, outcome=outcome)
 
@@ -213,7 +276,12 @@ class SourceSync:
             is_owner, current.attributes = True, metadata_of(item.attributes)
         elif is_owner and row is not None:
             current = await self._adopt_name(work, item, content.name, row, current)
-        await self._write(work, item, document=current, is_owner=is_owner)
+        is_new = result.outcome is UploadOutcome.CREATED
+        change = ReaderChange(None, None)
+        if is_owner:
+            change = self._reader_change(item, None if is_new else row, None if is_new else current)
+        current = await self._adopt_readers(work, item, change, current, is_new=is_new)
+        await self._write(work, item, document=current, is_owner=is_owner, readers=change.levels)
         return result
 
     async def _rename(
@@ -223,7 +291,9 @@ class SourceSync:
         current = await work.session.get(KnowledgeSourceItem, (row.source_id, row.key_hash))
         if current is not None:
             await work.session.delete(current)
-        await self._write(work, item, document=document, is_owner=True)
+        change = self._reader_change(item, row, document)
+        document = await self._adopt_readers(work, item, change, document)
+        await self._write(work, item, document=document, is_owner=True, readers=change.levels)
 
     async def _adopt_name(
         self, work: UnitOfWork, item: SourceItem, name: str, row: KnowledgeSourceItem, document: Document
@@ -242,10 +312,18 @@ class SourceSync:
                 )
         return document
 
-    async def _write_failure(self, item: SourceItem, failure: ReadFailure) -> None:
+    async def _write_failure(self, item: SourceItem, failure: ReadFailure, stored: StoredRow | None) -> None:
+        """Note why an item's document stays as it is; who is no longer to read the item no longer reads that, either."""
         self._tally.add("failed", item.name)
+        row, document = stored or (None, None)
         async with unit_of_work(self._context.database) as work:
-            await self._write(work, item, failure=failure)
+            readers = row.readers if row is not None else None
+            if row is not None and document is not None:
+                change = self._reader_change(item, row, document, only_narrower=True)
+                with suppress(DocumentNotFound):
+                    await self._adopt_readers(work, item, change, document)
+                readers = change.levels
+            await self._write(work, item, failure=failure, readers=readers)
             await self._guard(work)
 
     async def _write(
@@ -256,6 +334,7 @@ class SourceSync:
         document: Document | None = None,
         is_owner: bool = True,
         failure: ReadFailure | None = None,
+        readers: AppliedLevels | None = None,
     ) -> None:
         """Write the item's row: with its document, or with the reason why that stays as it is."""
         key = (self._task.source.id, key_hash(item.key))
@@ -265,7 +344,7 @@ class SourceSync:
         if document is not None:
             row.document_id, row.is_owner, row.name = document.id, is_owner, document.name
             row.fingerprint, row.state = item.fingerprint, dict(item.state)
-        row.failure = failure.words if failure else None
+        row.failure, row.readers = failure.words if failure else None, readers
         row.seen_in, row.updated_at = self._task.row.id, await database_now(work.session)
         work.session.add(row)
         await work.session.flush()
@@ -349,4 +428,4 @@ def refusal(error: AgentexError) -> ReadFailure:
 
 def _without_content(item: SourceItem) -> SourceItem:
     """The item without its bytes, which are read once more: a listing may be large."""
-    return SourceItem(item.key, item.name, item.fingerprint, item.state, attributes=item.attributes)
+    return replace(item, content=None)

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-Outcome = Literal["created", "updated", "renamed", "unchanged", "deleted", "failed", "skipped"]
-"""``skipped``: nothing in it, or of a type that no parser reads."""
+Outcome = Literal["created", "updated", "renamed", "unchanged", "deleted", "failed", "skipped", "restricted", "opened"]
+"""``skipped``: nothing in it, or of a type that no parser reads. ``restricted`` and ``opened`` count besides the others:
+the source's permissions have changed who reads it."""
 
 _MOST_EXAMPLES = 100
 _LONGEST_EXAMPLE = 300

@@ -27,6 +27,7 @@ from core.errors.conflicts import Conflict, DocumentNameTaken
 from core.errors.requests import InvalidRequest
 from kb_service import questions
 from kb_service.documents import queries as document_queries
+from kb_service.documents import source_readers
 from kb_service.documents.actions import get_documents_for_update
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import get_for_update
@@ -42,16 +43,31 @@ _CHANGED = {
 }
 
 
+_BY_SOURCE = {
+    "field": "source",
+    "error": "Its source restricts the document: change that in the source, or let the source ignore permissions",
+    "error_zh": "该文档由其来源限制：请在来源中修改权限，或将来源的 permissions 设为 ignore",
+}
+
+
 @dataclass(frozen=True)
 class DocumentAcl:
-    """Who can read a document; readers count only if they can read the knowledge base."""
+    """Who can read a document; readers count only if they can read the knowledge base.
+
+    Args:
+        restricted: for whatever reason.
+        readers: besides the owner, where it is restricted ``by_hand``.
+        source_levels: lists of its source, in each of which a reader must be, too; None where that restricts nothing.
+    """
 
     restricted: bool
     readers: Sequence[ShareEntry] = ()
+    by_hand: bool = False
+    source_levels: Sequence[Sequence[str]] | None = None
 
     @property
     def version(self) -> str:
-        return share_list_version(self.readers) if self.restricted else _OPEN
+        return share_list_version(self.readers) if self.by_hand else _OPEN
 
 
 @dataclass(frozen=True)
@@ -82,7 +98,10 @@ async def get_acl(session: AsyncSession, principal: Principal, knowledge_base_id
 async def restrict(
     work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str, acl: DocumentAclUpdate
 ) -> DocumentAcl:
-    """Restrict a document to these readers of its knowledge base; the owner can always read it."""
+    """Restrict a document to these readers of its knowledge base; the owner can always read it.
+
+    Whom its source keeps out stays out.
+    """
     session = work.session
     base, document = await _get_for_update(work, principal, knowledge_base_id, document_id)
     resource = _RestrictedDocument(document.id, base.owner_id)
@@ -90,8 +109,9 @@ async def restrict(
     if acl.version not in (None, version := present.version):
         raise Conflict(**_CHANGED, version=version)
     if not present.restricted:
-        await _require_room(session, base)
+        await require_room(session, base.id)
     await replace_shares(work, resource, acl.readers, field="readers")
+    document.only_by_source = False
     if not present.restricted:
         document.restricted = True
         await questions.restrict_questions(session, document)
@@ -108,7 +128,9 @@ async def restrict(
 async def _load_acl(session: AsyncSession, document: Document, resource: _RestrictedDocument) -> DocumentAcl:
     if not document.restricted:
         return DocumentAcl(restricted=False)
-    return DocumentAcl(True, await list_shares(session, resource))
+    by_hand = not document.only_by_source
+    readers = await list_shares(session, resource) if by_hand else ()
+    return DocumentAcl(True, readers, by_hand, await source_readers.list_levels(session, document))
 
 
 async def mark_narrowed(work: UnitOfWork, knowledge_base_id: str) -> None:
@@ -134,9 +156,16 @@ async def copy_acl(work: UnitOfWork, source_id: str, target_id: str, copies: Map
 
 
 async def unrestrict(work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str) -> None:
-    """Open a document to everybody who reads the knowledge base; does nothing if it is open."""
+    """Open a document to everybody who reads the knowledge base; does nothing if it is open.
+
+    Raises:
+        Conflict: only its source restricts it.
+    """
     _, document = await _get_for_update(work, principal, knowledge_base_id, document_id)
     if not document.restricted:
+        return
+    if document.source_levels and await source_readers.is_kept_by_source(work.session, document.id):
+        await _open_here(work, document)
         return
     query = select(Document.id).where(
         col(Document.knowledge_base_id) == document.knowledge_base_id,
@@ -147,10 +176,22 @@ async def unrestrict(work: UnitOfWork, principal: Principal, knowledge_base_id: 
     namesake_id = (await work.session.exec(query)).first()
     if namesake_id is not None:
         raise DocumentNameTaken(field="name", name=document.name, document_id=namesake_id)
-    document.restricted = False
+    document.restricted = document.only_by_source = False
+    # Those of a source that is gone.
+    await source_readers.delete_levels(work.session, document)
     await _touch(work, document)
     await delete_shares(work, Document.SHARE_KIND, [document.id])
     audit(work.session, AuditAction.DOCUMENT_OPENED, AuditTarget(Document.SHARE_KIND, document.id))
+
+
+async def _open_here(work: UnitOfWork, document: Document) -> None:
+    """Take away the restriction by hand; that of the source stays."""
+    if document.only_by_source:
+        raise Conflict(**_BY_SOURCE)
+    document.only_by_source = True
+    await _touch(work, document)
+    await delete_shares(work, Document.SHARE_KIND, [document.id])
+    audit(work.session, AuditAction.DOCUMENT_RESTRICTED, AuditTarget(Document.SHARE_KIND, document.id))
 
 
 async def _get_for_update(
@@ -165,12 +206,13 @@ async def _get_for_update(
     return base, rows[0]
 
 
-async def _require_room(session: AsyncSession, base: KnowledgeBase) -> None:
+async def require_room(session: AsyncSession, knowledge_base_id: str) -> None:
+    """Refuse another restricted document beyond ``MOST_RESTRICTED``: InvalidRequest."""
     query = (
         select(func.count())
         .select_from(Document)
         .where(
-            col(Document.knowledge_base_id) == base.id,
+            col(Document.knowledge_base_id) == knowledge_base_id,
             col(Document.restricted).is_(True),
             col(Document.deleted_at).is_(None),
         )

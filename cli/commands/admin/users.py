@@ -160,6 +160,18 @@ async def enable(output: Output, client: ApiClient, user: UserArgument) -> ExitC
 
 
 @client_command
+async def verify_email(
+    output: Output,
+    client: ApiClient,
+    user: UserArgument,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Do not vouch for it any more.")] = False,
+) -> ExitCode:
+    """Vouch for the address of an account: what sources let that address read is then for the account."""
+    message = messages.EMAIL_UNVERIFIED if withdraw else messages.EMAIL_VERIFIED
+    return await _change(output, client, user, {"email_verified": not withdraw}, message)
+
+
+@client_command
 async def set_role(output: Output, client: ApiClient, user: UserArgument, role: RoleArgument) -> ExitCode:
     """Give an account another role."""
     change: JsonObject = {"role_id": (await find_role(client, role)).id}
@@ -229,6 +241,7 @@ app = command_group(
         "create": create,
         "disable": disable,
         "enable": enable,
+        "verify-email": verify_email,
         "set-role": set_role,
         "reset-password": reset_password,
         "delete": delete,

@@ -23,6 +23,9 @@ DocumentArgument = Annotated[str, typer.Argument(help="The document, by name or 
 class _DocumentAccess(VersionedList):
     restricted: bool
     items: list[ShareSubject]
+    # An older server knows only what is restricted by hand.
+    by_hand: bool = True
+    source_readers: list[list[str]] | None = None
 
 
 def access(
@@ -64,6 +67,10 @@ def access(
 
 
 def _show(output: Output, name: str, present: _DocumentAccess) -> None:
+    for level in present.source_readers or ():
+        output.say(messages.KB_READ_BY_SOURCE, name=name, readers=", ".join(level) or "-")
+    if present.source_readers is not None and not present.by_hand:
+        return
     if not present.restricted:
         output.say(messages.KB_READ_BY_ALL, name=name)
     elif not present.items:
@@ -80,7 +87,7 @@ def _with(present: _DocumentAccess, chosen: list[tuple[str, str]]) -> JsonObject
 
 def _without(present: _DocumentAccess, chosen: list[tuple[str, str]], name: str) -> JsonObject:
     """The readers without those chosen."""
-    if not present.restricted:
+    if not (present.restricted and present.by_hand):
         raise CommandFailed(Conflict(), messages.KB_ACCESS_UNRESTRICTED, name=name)
     return _body(_others(present, chosen))
 

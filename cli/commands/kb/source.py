@@ -26,7 +26,9 @@ from core.errors.requests import InvalidRequest
 
 _POLL_SECONDS = 0.5
 _OPEN = {"pending", "running"}
-_ORDER = ("created", "updated", "renamed", "deleted", "failed", "skipped", "unchanged")
+_ORDER = ("created", "updated", "renamed", "deleted", "failed", "skipped", "unchanged", "restricted", "opened")
+# Counted besides what else became of an item.
+_OF_READERS = {"restricted", "opened"}
 _SHOWN_EXAMPLES = 20
 _BUCKET = "s3://"
 _READER = "llama_index:"
@@ -270,7 +272,12 @@ async def _follow(
         while record.status in _OPEN:
             await asyncio.sleep(_POLL_SECONDS)
             record = client.read(_SyncRecord, await client.call("GET", f"{_path(base)}/{row.id}/syncs/{record.id}"))
-            status.update(output.render(messages.RUNNING, done=sum(record.counts.values())))
+            status.update(
+                output.render(
+                    messages.RUNNING,
+                    done=sum(number for outcome, number in record.counts.items() if outcome not in _OF_READERS),
+                )
+            )
     output.emit(record.to_json())
     _show(output, base, row, record)
     return ExitCode.OK if record.status in {"completed", "confirm"} else ExitCode.FAILED

@@ -18,6 +18,10 @@ USER_UNKNOWN = Message(
 ROLE_UNKNOWN = Message("There is no role {wanted}. Those there are: {names}", "角色 {wanted} 不存在。现有角色：{names}")
 USER_CREATED = Message("Created the account {username} with the role {role}.", "已创建账户 {username}，角色为 {role}。")
 USER_ENABLED = Message("{username} may log in again.", "{username} 可以重新登录。")
+EMAIL_VERIFIED = Message("The address of {username} counts as verified.", "{username} 的邮箱已视为经过验证。")
+EMAIL_UNVERIFIED = Message(
+    "The address of {username} counts as verified no longer.", "{username} 的邮箱不再视为经过验证。"
+)
 USER_DISABLED = Message(
     "{username} is switched off: its logins have ended, its keys are refused.",
     "{username} 已停用：它的登录已结束，密钥被拒绝。",

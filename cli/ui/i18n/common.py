@@ -120,6 +120,10 @@ KB_ALL_OF_ROLE = Message("all of the role {role}", "角色“{role}”的所有�
 KB_ACCESS = Message("They may", "权限")
 KB_READ_BY = Message("Read by the owner and", "除所有者外可阅读")
 KB_READ_BY_ALL = Message("{name}: all who read the knowledge base read it.", "{name}：能查看该知识库的人都可以阅读。")
+KB_READ_BY_SOURCE = Message(
+    "The source of {name} admits only: {readers}",
+    "{name} 的来源仅允许以下读者：{readers}",
+)
 KB_READ_BY_NOBODY = Message(
     "{name}: only the owner of the knowledge base reads it.", "{name}：只有知识库的所有者可以阅读。"
 )

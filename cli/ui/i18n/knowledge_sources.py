@@ -79,6 +79,8 @@ OUTCOMES: Mapping[str, Message] = {
     "failed": Message("failed", "失败"),
     "skipped": Message("skipped", "跳过"),
     "unchanged": Message("unchanged", "未变"),
+    "restricted": Message("restricted", "限制读者"),
+    "opened": Message("opened", "解除限制"),
 }
 STATUSES: Mapping[str, Message] = {
     "pending": Message("waiting", "等待中"),

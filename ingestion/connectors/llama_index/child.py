@@ -30,6 +30,7 @@ MOST_HEADER_BYTES = 2**20
 _PR_SET_PDEATHSIG = 1
 _LONGEST_TEXT = 8192
 _MOST_KEYS = 200
+_MOST_PERMISSION_TEXT = 100_000
 
 
 class ReaderUnusable(Exception):
@@ -68,7 +69,10 @@ def _private_pipes() -> tuple[ReaderRequest, BinaryIO]:
 
 def _run(request: ReaderRequest, replies: BinaryIO) -> None:
     reader = make_reader(request["reader"], request["arguments"])
+    last_resource, permissions = "", permissions_of(reader, "")
     for resource_id, document in load_documents(reader, request, replies):
+        if resource_id != last_resource:
+            last_resource, permissions = resource_id, permissions_of(reader, resource_id)
         text = str(getattr(document, "text", "") or "").encode(errors="replace")
         is_too_large = len(text) > request["most_bytes"]
         header: DocumentHeader = {
@@ -76,6 +80,7 @@ def _run(request: ReaderRequest, replies: BinaryIO) -> None:
             "id": str(getattr(document, "id_", ""))[:_LONGEST_TEXT],
             "resource": resource_id[:_LONGEST_TEXT],
             "metadata": _plain(getattr(document, "metadata", None)),
+            "permissions": permissions,
             "size": 0 if is_too_large else len(text),
             "is_too_large": is_too_large,
         }
@@ -136,10 +141,45 @@ def _load_resources(reader: Any, arguments: dict[str, object], replies: BinaryIO
             failure: ResourceFailure = {
                 "kind": "resource_failure",
                 "resource": resource_id[:_LONGEST_TEXT],
+                "permissions": permissions_of(reader, resource_id),
                 "error": error,
             }
             _send(replies, failure)
         yield from ((resource_id, document) for document in documents)
+
+
+def permissions_of(reader: Any, resource_id: str) -> dict[str, list[str]] | None:  # noqa: ANN401
+    """What a reader says of who may read a resource; None for a reader that knows nothing of permissions.
+
+    Empty where it fails, for what is no resource, and for more than a header may hold.
+    """
+    from llama_index.core.readers.base import ResourcesReaderMixin  # noqa: PLC0415
+
+    calls = ("get_permission_info", "aget_permission_info")
+    reader_class = cast("type[Any]", type(reader))
+    own = [name for name in calls if getattr(reader_class, name, None) is not getattr(ResourcesReaderMixin, name)]
+    if not (isinstance(reader, ResourcesReaderMixin) and own):
+        return None
+    if not resource_id:
+        return {}
+    try:
+        answer: Any = getattr(reader, own[0])(resource_id)
+        info = asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
+        return _names_by_key(info)
+    except Exception:  # noqa: BLE001 - what it can't say, nobody may read
+        return {}
+
+
+def _names_by_key(info: object) -> dict[str, list[str]]:
+    if not isinstance(info, dict):
+        return {}
+    names: dict[str, list[str]] = {}
+    size = 0
+    for key, value in cast("dict[object, object]", info).items():
+        items = cast("Iterable[object]", value) if isinstance(value, list | tuple | set | frozenset) else [value]
+        names[str(key)] = [str(item) for item in items if item is not None]
+        size += sum(map(len, names[str(key)]))
+    return names if size < _MOST_PERMISSION_TEXT else {}
 
 
 def _load(reader: Any, arguments: dict[str, object]) -> Iterable[Any]:  # noqa: ANN401

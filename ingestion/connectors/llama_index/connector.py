@@ -26,8 +26,10 @@ from ingestion.connectors.base import (
 )
 from ingestion.connectors.item_spool import ItemSpool, SpoolFull
 from ingestion.connectors.llama_index import failures
+from ingestion.connectors.llama_index.permissions import readers_of
 from ingestion.connectors.llama_index.reader_process import reader_process
 from ingestion.connectors.llama_index.wire import DocumentHeader, ReaderRequest, ReadMode, ResourceFailure
+from ingestion.connectors.permissions import PermissionSettings
 from kb_service.document_names import document_name
 from kb_service.documents.metadata import Attributes, validate_attributes
 
@@ -44,12 +46,12 @@ _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 Arguments = dict[str, JsonValue]
 
 
-class LlamaIndexSettings(ConnectorSettings):
+class LlamaIndexSettings(PermissionSettings):
     """Settings of a reader of LlamaIndex: its class with the module, arguments of the class and of its loading call.
 
     ``id_key`` names the metadata that tells documents apart; without it their ids do, or their contents where the reader
     makes up new ids each time. ``read``: by itself a reader that lists resources is asked for each of them, if there
-    are no ``load_arguments``.
+    are no ``load_arguments``. Permissions are known of readers that have them for each resource.
     """
 
     reader: str = Field(max_length=300, pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")
@@ -180,13 +182,13 @@ class LlamaIndexConnector:
             raise SourceUnavailable(failure)
         key = _short_key(header["resource"])
         name = document_name([_stem(header["resource"])])
-        self._failed[key] = SourceItem(key, name, failure=failure)
+        self._failed[key] = SourceItem(key, name, failure=failure, readers=readers_of(header["permissions"]))
 
     async def _parts_of(self, item: SourceItem) -> AsyncGenerator[SourceItem]:
         """The further documents that a resource had at the last sync, which fail with it."""
         number = 2
         while await self._environment.find_known(key := f"{item.key}#{number}"):
-            yield SourceItem(key, item.name, failure=item.failure)
+            yield SourceItem(key, item.name, failure=item.failure, readers=item.readers)
             number += 1
 
     def _keep(self, header: DocumentHeader, text: bytes, spool: ItemSpool) -> None:
@@ -198,9 +200,12 @@ class LlamaIndexConnector:
             return
         name = self._name(key, number, metadata)
         if header["is_too_large"]:
-            self._failed[key] = SourceItem(key, name, failure=failures.too_large_document(self._limit))
+            self._failed[key] = SourceItem(
+                key, name, failure=failures.too_large_document(self._limit), readers=readers_of(header["permissions"])
+            )
             return
-        spool.add(SourceItem(key, name, digest, content=text, attributes=_attributes(metadata)))
+        readers = readers_of(header["permissions"])
+        spool.add(SourceItem(key, name, digest, content=text, attributes=_attributes(metadata), readers=readers))
 
     def _key(self, header: DocumentHeader, digest: str) -> tuple[str, int]:
         """What tells a document from others: metadata, its resource, its id or, where that is made up, its contents.

@@ -18,13 +18,15 @@ class ReaderRequest(TypedDict):
 class DocumentHeader(TypedDict):
     """A document of a reader; a text of ``size`` bytes follows, or none where that is too large.
 
-    ``resource`` is empty for what comes from no resource.
+    ``resource`` is empty for what comes from no resource. ``permissions`` is what the reader says of who may read it, None
+    where it knows nothing of permissions at all.
     """
 
     kind: Literal["document"]
     id: str
     resource: str
     metadata: dict[str, object]
+    permissions: dict[str, list[str]] | None
     size: int
     is_too_large: bool
 
@@ -34,6 +36,7 @@ class ResourceFailure(TypedDict):
 
     kind: Literal["resource_failure"]
     resource: str
+    permissions: dict[str, list[str]] | None
     error: str
 
 

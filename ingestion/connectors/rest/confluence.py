@@ -8,6 +8,7 @@ that of the cloud's v1, too (…/cloud/confluence/rest/v1/api-group-content: Sea
 from base64 import b64encode
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 import httpx
@@ -16,12 +17,15 @@ from pydantic import AliasChoices, AliasPath, BaseModel, Field
 
 from ingestion.connectors.base import (
     ConnectorCredentials,
+    ConnectorEnvironment,
     ConnectorSettings,
     ReadFailure,
     SourceItem,
     SourceUnavailable,
     too_large,
 )
+from ingestion.connectors.permissions import PermissionSettings
+from ingestion.connectors.rest.confluence_restrictions import EXPANSION, ContentId, PlacedContent, RestrictionReader
 from ingestion.connectors.rest.confluence_storage import storage_page
 from ingestion.connectors.rest.connector import RestConnector, RestSettings, Token, title_part
 from ingestion.connectors.rest.failures import Advice, ServiceTerms, unexpected_answer
@@ -37,7 +41,6 @@ _CURSORS = ("cursor", "start")
 _CLOUD_HOSTS = (".atlassian.net", ".jira-dev.com")
 _CLOUD_API = "api.atlassian.com"
 _Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9~._-]{1,255}$")]
-_Id = Annotated[str, Field(pattern=r"^[0-9]{1,30}$")]
 _Label = Annotated[str, Field(pattern=r"^[^\x00-\x20\"\\,()]{1,255}$")]
 _TERMS = ServiceTerms(
     "Confluence",
@@ -58,11 +61,12 @@ _TERMS = ServiceTerms(
 )
 
 
-class ConfluenceSettings(RestSettings):
+class ConfluenceSettings(RestSettings, PermissionSettings):
     """Settings of a Confluence site, such as ``https://example.atlassian.net`` or ``https://wiki.example.org``.
 
     Without ``spaces`` (keys) all pages are read that the credentials see. Pages must have one of ``labels``, and
-    fulfil ``cql``, if those are given. With ``attachments`` the files on them are read, too. ``edition`` is by itself the cloud for the hosts of Atlassian.
+    fulfil ``cql``, if those are given. With ``attachments`` the files on them are read, too. ``edition`` is by itself the
+    cloud for the hosts of Atlassian. Permissions are the restrictions of pages to view them, and those of the pages above.
     """
 
     edition: Literal["auto", "cloud", "data_center"] = "auto"
@@ -121,12 +125,11 @@ class _Links(BaseModel):
 
 
 class _Space(BaseModel):
-    id: _Id
+    id: ContentId
     key: str
 
 
-class _PageEntry(BaseModel):
-    id: _Id
+class _PageEntry(PlacedContent):
     title: str
     status: str = _CURRENT
     version: _Version
@@ -181,6 +184,15 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
     SETTINGS: ClassVar[type[ConnectorSettings]] = ConfluenceSettings
     CREDENTIALS: ClassVar[type[ConnectorCredentials] | None] = ConfluenceCredentials
 
+    def __init__(self, settings: ConfluenceSettings, environment: ConnectorEnvironment) -> None:
+        super().__init__(settings, environment)
+        self._restrictions: RestrictionReader | None = None
+
+    @property
+    def notice(self) -> ReadFailure | None:
+        """That restrictions could not be read."""
+        return self._restrictions.notice if self._restrictions is not None else None
+
     def _open(self, credentials: dict[str, str]) -> JsonClient:
         headers: dict[str, str] = {}
         token, email = credentials.get("token"), credentials.get("email")
@@ -193,8 +205,10 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
 
     async def _list(self, client: JsonClient) -> AsyncGenerator[SourceItem]:
         settings = self._settings
+        self._restrictions = RestrictionReader(client, _TERMS) if settings.keeps_permissions else None
+        expansion = ",".join(["version", "space", *(EXPANSION if settings.keeps_permissions else ())])
         if settings.query:
-            query: dict[str, str | int] = {"cql": settings.query, "expand": "version,space", "limit": _PAGE}
+            query: dict[str, str | int] = {"cql": settings.query, "expand": expansion, "limit": _PAGE}
             async for item in self._pages(client, "/rest/api/content/search", query):
                 yield item
         elif settings.is_cloud:
@@ -203,7 +217,7 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
         else:
             places: tuple[dict[str, str], ...] = tuple({"spaceKey": key} for key in settings.spaces) or ({},)
             for place in places:
-                query = {"type": "page", "status": _CURRENT, "expand": "version,space", "limit": _PAGE, **place}
+                query = {"type": "page", "status": _CURRENT, "expand": expansion, "limit": _PAGE, **place}
                 async for item in self._pages(client, "/rest/api/content", query, place.get("spaceKey", "")):
                     yield item
 
@@ -233,7 +247,8 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
             answer = await client.get(path, _PageList, query | cursor)
             for entry in answer.results:
                 if entry.status == _CURRENT:
-                    item = self._item(entry, answer.links.base, space)
+                    readers = await self._restrictions.readers(entry) if self._restrictions else None
+                    item = replace(self._item(entry, answer.links.base, space), readers=readers)
                     yield item
                     if self._settings.attachments:
                         async for attachment in self._attachments(client, item):
@@ -272,6 +287,7 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
             {"path": entry.path},
             failure=too_large(limit) if entry.size > limit else None,
             attributes=attributes,
+            readers=page.readers,
         )
 
     async def read(self, item: SourceItem) -> AsyncGenerator[bytes]:

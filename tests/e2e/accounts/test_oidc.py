@@ -75,6 +75,7 @@ def test_person_of_the_provider_gets_an_account_and_the_platforms_tokens(
         assert entry["actor_name"] == data["user"]["username"]
     assert entry["details"] == {"method": "oidc"}
     assert server.count("oidc_ticket", user_id=data["user"]["id"]) == 0
+    assert server.admin().get(f"/admin/users/{data['user']['id']}")["email_verified"] is True
 
 
 def test_same_person_comes_back_to_the_same_account(server: Server, provider: OidcProvider):
@@ -254,10 +255,12 @@ def test_existing_address_is_not_taken_over(server: Server, provider: OidcProvid
 @one_shape
 def test_taken_user_name_makes_another_one(server: Server, browser: Browser, provider: OidcProvider):
     owner = server.person()
-    person = provider.add(preferred_username=owner.name)
+    person = provider.add(preferred_username=owner.name, email_verified=False)
     data = check_success(browser.exchange(browser.log_in(person)))
     assert data["user"]["username"] == f"{owner.name}-2"
     assert data["user"]["id"] != owner.user_id
+    # The provider does not vouch for the address.
+    assert server.admin().get(f"/admin/users/{data['user']['id']}")["email_verified"] is False
 
 
 @one_shape

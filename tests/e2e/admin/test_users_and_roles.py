@@ -115,6 +115,19 @@ def test_new_account_answers_as_documented_and_can_log_in(admin: Api, server: Se
     conforms(admin.get(f"{USERS}/{data['id']}"), {**ROW, "last_login_at": "2026-02-03T08:00:00Z"})
 
 
+@one_shape
+def test_address_is_verified_by_whoever_vouches_for_it(admin: Api, server: Server):
+    name = unique("wangwu")
+    body = {"username": name, "email": f"{name}@example.com", "password": PASSWORD}
+    assert admin.post(USERS, body)["email_verified"] is True
+    # Whoever registers may type the address of somebody else.
+    path = f"{USERS}/{server.api().register().user_id}"
+    assert admin.get(path)["email_verified"] is False
+    assert admin.put(path, {"email_verified": True})["email_verified"] is True
+    (entry,) = admin.get("/system/audit", action="user.changed", object_id=path.rpartition("/")[2])["items"]
+    assert entry["details"] == {"email_verified": {"before": False, "after": True}}
+
+
 def test_change_as_documented_counts_from_the_next_request(admin: Api, user: Api):
     path, roles = f"{USERS}/{user.user_id}", roles_of(admin)
     body = {

@@ -1,9 +1,9 @@
 /** An account in the list, with what can be done about it. */
-import { Ban, KeyRound, LockKeyhole, MoreHorizontal, Pencil, RotateCcw, Trash2 } from "lucide-react";
+import { Ban, KeyRound, LockKeyhole, MailCheck, MoreHorizontal, Pencil, RotateCcw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAccount } from "@/api/account";
-import { api, call } from "@/api/client";
+import { api, call, type Schemas } from "@/api/client";
 import { IconButton } from "@/components/Button";
 import { Badge } from "@/components/feedback/Badge";
 import { notify } from "@/components/feedback/toasts";
@@ -18,7 +18,7 @@ import { UserKeys } from "./UserKeys";
 import { UserRoleForm } from "./UserRoleForm";
 import { type User, useInvalidateUsers } from "./userQueries";
 
-type Open = "role" | "password" | "keys" | "status" | "delete" | null;
+type Open = "role" | "password" | "keys" | "status" | "email" | "delete" | null;
 
 export function UserItem({ user }: { user: User }) {
   const { t } = useTranslation(["admin", "common"]);
@@ -28,8 +28,8 @@ export function UserItem({ user }: { user: User }) {
   const invalidate = useInvalidateUsers();
   const isActive = user.status === "active";
   const close = () => setOpen(null);
-  async function toggle() {
-    const body = { status: isActive ? ("disabled" as const) : ("active" as const) };
+  const toggle = () => change({ status: isActive ? ("disabled" as const) : ("active" as const) });
+  async function change(body: Schemas["UserChangeBody"]) {
     await call(api.PUT("/api/v1/admin/users/{user_id}", { params: { path: { user_id: user.id } }, body }));
     notify(t("common:state.saved"));
     await invalidate();
@@ -45,7 +45,7 @@ export function UserItem({ user }: { user: User }) {
         </>
       }
       facts={[
-        [t("user.email"), user.email],
+        [t("user.email"), user.email_verified ? user.email : t("user.unverified", { email: user.email })],
         [t("user.last_login"), user.last_login_at ? formatRelative(user.last_login_at) : t("user.never")],
         [t("user.since"), formatDateTime(user.created_at)],
       ]}
@@ -56,6 +56,11 @@ export function UserItem({ user }: { user: User }) {
             { label: t("user.change_role"), icon: Pencil, onSelect: () => setOpen("role") },
             { label: t("user.reset_password"), icon: LockKeyhole, onSelect: () => setOpen("password") },
             { label: t("user.keys"), icon: KeyRound, onSelect: () => setOpen("keys") },
+            {
+              label: t(user.email_verified ? "user.unverify" : "user.verify"),
+              icon: MailCheck,
+              onSelect: () => setOpen("email"),
+            },
             ...(isMe
               ? []
               : [
@@ -81,6 +86,14 @@ export function UserItem({ user }: { user: User }) {
         description={t(isActive ? "user.disable_text" : "user.enable_text")}
         action={t(isActive ? "user.disable" : "user.enable")}
         onConfirm={toggle}
+      />
+      <ConfirmDialog
+        open={open === "email"}
+        onClose={close}
+        title={t(user.email_verified ? "user.unverify_title" : "user.verify_title", { email: user.email })}
+        description={t("user.verify_text", { name: user.username })}
+        action={t(user.email_verified ? "user.unverify" : "user.verify")}
+        onConfirm={() => change({ email_verified: !user.email_verified })}
       />
     </Item>
   );

@@ -60,11 +60,16 @@ function useRestrict({ kbId, documents, onClose }: Props, version: string | unde
 
 function ReaderForm({ present, ...props }: Props & { present: Schemas["AccessAnswer"] | undefined }) {
   const { t } = useTranslation(["knowledge", "common"]);
-  const [isOpen, setOpen] = useState(present ? !present.restricted : false);
+  const [isOpen, setOpen] = useState(present ? !present.by_hand : false);
   const [readers, setReaders] = useState<readonly Subject[]>(present?.items.map((item) => subjectOf(item)) ?? []);
   const restrict = useRestrict(props, present?.version);
+  const bySource = present?.source_readers;
+  // Only what is restricted here can be opened here.
+  const clears = isOpen && (!present || present.by_hand || !bySource);
+  const save = () => (isOpen && !clears ? props.onClose() : restrict.mutate(isOpen ? null : readers));
   return (
     <div className={styles.form}>
+      {bySource && <SourceReaders levels={bySource} />}
       <fieldset className={styles.choices}>
         <legend>{t("restrict.who")}</legend>
         {([true, false] as const).map((value) => (
@@ -82,10 +87,25 @@ function ReaderForm({ present, ...props }: Props & { present: Schemas["AccessAns
       {restrict.isError && <FormError error={restrict.error} />}
       <DialogActions>
         <Button onClick={props.onClose}>{t("common:action.cancel")}</Button>
-        <Button variant="primary" busy={restrict.isPending} onClick={() => restrict.mutate(isOpen ? null : readers)}>
+        <Button variant="primary" busy={restrict.isPending} onClick={save}>
           {t("common:action.save")}
         </Button>
       </DialogActions>
     </div>
+  );
+}
+
+/** Whom the document's source admits; who is to read it must be in each list. */
+function SourceReaders({ levels }: { levels: readonly (readonly string[])[] }) {
+  const { t } = useTranslation("knowledge");
+  return (
+    <Notice tone="info">
+      <p>{t("restrict.by_source")}</p>
+      <ul className={styles.points}>
+        {levels.map((level) => (
+          <li key={level.join()}>{level.join(", ") || t("restrict.source_nobody")}</li>
+        ))}
+      </ul>
+    </Notice>
   );
 }

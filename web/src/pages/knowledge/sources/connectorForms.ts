@@ -64,6 +64,9 @@ export type SettingName =
   | "load_arguments"
   | "read"
   | "id_key"
+  | "permissions"
+  | "groups"
+  | "people"
   | "host"
   | "port"
   | "security"
@@ -107,6 +110,12 @@ interface ConnectorForm {
 const PATTERNS: readonly Field[] = [
   { name: "include", kind: "patterns" },
   { name: "exclude", kind: "patterns" },
+];
+
+const PERMISSIONS: readonly Field[] = [
+  { name: "permissions", kind: "choice", choices: ["keep", "ignore"], initial: "keep" },
+  { name: "groups", kind: "json", isShown: ({ permissions }) => permissions === "keep" },
+  { name: "people", kind: "json", isShown: ({ permissions }) => permissions === "keep" },
 ];
 
 const QUERY: readonly Field[] = [
@@ -203,6 +212,7 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       { name: "attachments", kind: "switch", initial: false },
       { name: "spaces", kind: "patterns" },
       { name: "labels", kind: "patterns" },
+      ...PERMISSIONS,
     ],
     credentials: ["email", "token"],
   },
@@ -250,6 +260,7 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       { name: "id_key", kind: "text" },
       { name: "format", kind: "choice", choices: ["markdown", "text"], initial: "markdown" },
       { name: "timeout_seconds", kind: "number", initial: "600", min: 1, max: 3600 },
+      ...PERMISSIONS,
     ],
     credentials: ["secret_arguments"],
   },

@@ -7,7 +7,17 @@ export type KnowledgeSource = Schemas["KnowledgeSourceAnswer"];
 export type Sync = Schemas["SyncAnswer"];
 export type SourceBody = Schemas["KnowledgeSourceBody"];
 
-export const OUTCOMES = ["created", "updated", "renamed", "deleted", "failed", "skipped", "unchanged"] as const;
+export const OUTCOMES = [
+  "created",
+  "updated",
+  "renamed",
+  "deleted",
+  "failed",
+  "skipped",
+  "unchanged",
+  "restricted",
+  "opened",
+] as const;
 export const SYNC_STATUSES = ["pending", "running", "confirm", "completed", "failed", "cancelled"] as const;
 const HISTORY = 20;
 
