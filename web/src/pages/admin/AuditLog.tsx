@@ -106,7 +106,9 @@ function Acts({ acts }: { acts: Schemas["AuditAnswer"][] }) {
       {acts.map((act) => (
         <tr key={act.id}>
           <td className={styles.unbroken}>{formatDateTime(act.created_at)}</td>
-          <td title={act.action}>{actName(act.action)}</td>
+          <td className={styles.unbroken} title={act.action}>
+            {actName(act.action)}
+          </td>
           <td>
             {act.actor_name ? (
               <Link to="/admin/audit" search={{ actor: act.actor_name }} title={t("audit.only_actor")}>
@@ -117,11 +119,13 @@ function Acts({ acts }: { acts: Schemas["AuditAnswer"][] }) {
             )}
           </td>
           {/* The codes stay to be seen: the API and the terminal filter by them. */}
-          <td title={act.object_type}>
+          <td className={styles.roomy} title={act.object_type}>
             {[kindName(act.object_type), act.object_name || act.object_id].filter(Boolean).join(" ")}
           </td>
           <td title={act.request_id}>{act.address}</td>
-          <td title={JSON.stringify(act.details)}>{detailText(act.details)}</td>
+          <td className={styles.roomy} title={JSON.stringify(act.details)}>
+            {detailText(act.details)}
+          </td>
         </tr>
       ))}
     </Table>
