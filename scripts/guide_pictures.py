@@ -49,16 +49,16 @@ def main() -> None:
     """Take all pictures anew, or those of one part."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=_PARTS)
-    wanted = {parser.parse_args().only or part for part in _PARTS}
+    parts = {parser.parse_args().only or part for part in _PARTS}
     with tempfile.TemporaryDirectory() as name, running_product(settings=_settings_of(Path(name))) as product:
         # Before the browser, which has a loop of its own.
-        bases = {language: asyncio.run(_fill(product, language)) for language in _TEXTS} if "guide" in wanted else {}
+        bases = {language: asyncio.run(_fill(product, language)) for language in _TEXTS} if "guide" in parts else {}
         with timed_page(product) as signed_in:
             for language in bases:
                 _take(signed_in, language, bases)
-            if "sources" in wanted:
+            if "sources" in parts:
                 take_sources(product, signed_in, Path(name))
-            if "backups" in wanted:
+            if "backups" in parts:
                 take_backups(product, signed_in, Path(name))
 
 

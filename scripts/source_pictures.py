@@ -339,8 +339,8 @@ def _show_as(page: Page, places: Mapping[str, str]) -> None:
     def answer(route: Route) -> None:
         fetched = route.fetch()
         text = fetched.text()
-        for place, shown in places.items():
-            text = text.replace(place, shown)
+        for place, substitute in places.items():
+            text = text.replace(place, substitute)
         route.fulfill(response=fetched, body=text)
 
     page.route(re.compile(r"/api/v1/(knowledge-bases/[^/]+/sources|admin/backups$)"), answer)

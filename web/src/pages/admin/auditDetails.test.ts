@@ -5,6 +5,7 @@ const WORDS: DetailWords = {
   name: (name) => name.toUpperCase(),
   value: (name, value) => `${name}=${value}`,
   change: (before, after) => `${before} → ${after}`,
+  pair: (name, value) => `${name}: ${value}`,
   nothing: "none",
 };
 

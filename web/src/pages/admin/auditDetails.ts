@@ -7,6 +7,8 @@ export interface DetailWords {
   /** Of a code, number, or truth value of a detail with this name. */
   value: (name: string, value: string | number | boolean) => string;
   change: (before: string, after: string) => string;
+  /** A name with its value. */
+  pair: (name: string, value: string) => string;
   /** What stands for an empty value. */
   nothing: string;
 }
@@ -16,7 +18,7 @@ export function detailText(details: Readonly<Record<string, unknown>>, words: De
   const isChange = "before" in details && "after" in details;
   if (isChange) return changeText("value", details, words);
   return Object.entries(details)
-    .map(([name, value]) => `${words.name(name)}: ${valueText(name, value, words)}`)
+    .map(([name, value]) => words.pair(words.name(name), valueText(name, value, words)))
     .join("; ");
 }
 

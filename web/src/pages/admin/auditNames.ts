@@ -45,6 +45,7 @@ export function useDetailText(): (details: Details) => string {
         return known(`admin:audit.value.${name}.${text}`, permissionName(text));
       },
       change: (before, after) => t("audit.changed", { before, after }),
+      pair: (name, value) => t("audit.pair", { name, value }),
       nothing: t("audit.nothing"),
     });
 }
