@@ -276,16 +276,16 @@ def _make_backups(client: httpx.Client) -> None:
     for path in sorted((ROOT / "docs" / "guide" / "en").glob("*.md"))[:5]:
         uploads = {"file": (path.name, path.read_bytes())}
         client.post(f"/knowledge-bases/{kb_id}/documents", files=uploads).raise_for_status()
-    _wait_until(
-        lambda: _call(client, "GET", f"/knowledge-bases/{kb_id}/documents?status=ready&page_size=1")["total"] == 5
-    )
+    path = f"/knowledge-bases/{kb_id}/documents?page_size=1"
+    for status in ("pending", "processing"):
+        _wait_until(lambda status=status: _call(client, "GET", f"{path}&status={status}")["total"] == 0)
     _call(client, "POST", f"/admin/backups/{make()}/verify")
     _wait_until(lambda: not _is_moving(client))
 
 
 def _is_moving(client: httpx.Client) -> bool:
-    job = _call(client, "GET", "/admin/backups/job")
-    return job is not None and job["status"] in ("pending", "running")
+    jobs = _call(client, "GET", "/admin/backups/jobs")["items"]
+    return any(job["status"] in ("pending", "running") for job in jobs)
 
 
 @contextmanager
