@@ -1,31 +1,28 @@
-"""Pictures of the console for the guide: ``python -m scripts.guide_pictures``.
+"""Pictures of the console for the guide: ``python -m scripts.guide_pictures [--only guide|sources|backups]``.
 
 Starts a product of its own, fills it with the guide, and takes the pictures of ``docs/pictures`` in both languages in
 Debian's Chromium (``scripts/setup_browser.sh``). Controls are found by the words of the console's catalogues.
 """
 
+import argparse
 import asyncio
-import io
 import json
+import secrets
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-
-from PIL import Image
-from playwright.sync_api import Locator, Page
+from typing import Any
 
 from benchmarks.console_browser import TimedPage, timed_page
 from benchmarks.product import Product, SampleDocument, logged_in, running_product
+from scripts.photographer import ANSWER_MS, ROOT, Photographer, tab
+from scripts.source_pictures import take_backups, take_sources
 
-ROOT = Path(__file__).resolve().parent.parent
-PICTURES = ROOT / "docs" / "pictures"
-CATALOGUES = ROOT / "web" / "src" / "i18n"
-_COLOURS = 128
+_PARTS = ("guide", "sources", "backups")
 # What benchmarks leave out and a newcomer sees.
 _AS_STARTED = {"AGENTEX_DOCUMENTATION_ENABLED": "true", "AGENTEX_STARTER_SKILLS_ENABLED": "true"}
-_ANSWER_MS = 60_000
-_TEXTS = {
+_TEXTS: dict[str, dict[str, Any]] = {
     "en": {
-        "locale": "en-US",
         "name": "Manuals",
         "question": "How do I upload a document?",
         "other": "How do I delete a document?",
@@ -36,7 +33,6 @@ _TEXTS = {
         "memories": ("I work in the documentation team.", "I prefer short answers with their sources."),
     },
     "zh": {
-        "locale": "zh-CN",
         "name": "手册",
         "question": "如何上传文档？",
         "other": "如何删除文档？",
@@ -50,12 +46,31 @@ _TEXTS = {
 
 
 def main() -> None:
-    """Take all pictures anew."""
-    with running_product(settings=_AS_STARTED) as product:
-        bases = {language: asyncio.run(_fill(product, language)) for language in _TEXTS}
+    """Take all pictures anew, or those of one part."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=_PARTS)
+    parts = {parser.parse_args().only or part for part in _PARTS}
+    with tempfile.TemporaryDirectory() as name, running_product(settings=_settings_of(Path(name))) as product:
+        # Before the browser, which has a loop of its own.
+        bases = {language: asyncio.run(_fill(product, language)) for language in _TEXTS} if "guide" in parts else {}
         with timed_page(product) as signed_in:
             for language in bases:
                 _take(signed_in, language, bases)
+            if "sources" in parts:
+                take_sources(product, signed_in, Path(name))
+            if "backups" in parts:
+                take_backups(product, signed_in, Path(name))
+
+
+def _settings_of(folder: Path) -> dict[str, str]:
+    for name in ("sources", "backups"):
+        (folder / name).mkdir()
+    return {
+        **_AS_STARTED,
+        "AGENTEX_SOURCE_FOLDERS": str(folder / "sources"),
+        "AGENTEX_BACKUP_FOLDER": str(folder / "backups"),
+        "AGENTEX_BACKUP_PASSPHRASE": secrets.token_urlsafe(),
+    }
 
 
 async def _fill(product: Product, language: str) -> str:
@@ -68,80 +83,38 @@ async def _fill(product: Product, language: str) -> str:
 
 
 @dataclass(frozen=True)
-class Photographer:
-    """A tab in one language, and where its pictures go.
+class GuidePhotographer(Photographer):
+    """A tab whose pictures are of the guide's texts.
 
     Attributes:
-        base: the address of the product, without a slash at its end.
         kb_id: the knowledge base with the guide in this language.
         foreign_kb_id: the one with the guide in the other language.
     """
 
-    page: Page
-    base: str
-    language: str
     kb_id: str
     foreign_kb_id: str
-
-    def words(self, key: str, **values: object) -> str:
-        """The console's words: ``words("chat:message.edit")``."""
-        area, _, path = key.partition(":")
-        text = json.loads((CATALOGUES / self.language / f"{area}.json").read_text())
-        for part in path.split("."):
-            text = text[part]
-        for name, value in values.items():
-            text = text.replace(f"{{{{{name}}}}}", str(value))
-        return str(text)
 
     def text(self, name: str) -> str:
         """A text of this language that is typed or looked for."""
         return str(_TEXTS[self.language][name])
 
-    def open(self, path: str) -> Page:
-        """Go to a page of the console."""
-        self.page.goto(self.base + path)
-        self.page.get_by_role("heading", level=1).wait_for()
-        return self.page
-
-    def button(self, key: str, place: Page | Locator | None = None, **values: object) -> Locator:
-        """The button with these words of the console."""
-        return (place or self.page).get_by_role("button", name=self.words(key, **values), exact=True)
-
-    def wait_for_mark(self, name: str) -> None:
-        """Wait until a passage or quote of a document is marked, which has been drawn by then."""
-        self.page.wait_for_function("name => (CSS.highlights.get(name)?.size ?? 0) > 0", arg=name, timeout=_ANSWER_MS)
-
-    def save(self, name: str) -> None:
-        """Keep what is shown, in few colours."""
-        # Skeletons and the panel's slide are over by then.
-        self.page.wait_for_timeout(1000)
-        picture = Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")
-        folder = PICTURES / self.language
-        folder.mkdir(parents=True, exist_ok=True)
-        picture.quantize(_COLOURS).save(folder / f"{name}.png", optimize=True)
-
 
 def _take(signed_in: TimedPage, language: str, bases: dict[str, str]) -> None:
-    browser, state = signed_in.page.context.browser, signed_in.page.context.storage_state()
-    if browser is None:
-        raise SystemExit("the browser was closed")
-    locale = str(_TEXTS[language]["locale"])
-    page = browser.new_page(viewport={"width": 1280, "height": 800}, locale=locale, storage_state=state)
     [foreign] = [kb_id for other, kb_id in bases.items() if other != language]
-    photographer = Photographer(page, signed_in.base, language, bases[language], foreign)
-    photographer.open("/")
-    photographer.save("home")
-    _knowledge(photographer)
-    _search(photographer)
-    _rule(photographer)
-    _chat(photographer)
-    _rule_log(photographer)
-    _skill(photographer)
-    _settings(photographer)
-    page.close()
+    with tab(signed_in, language) as page:
+        photographer = GuidePhotographer(page, signed_in.base, language, bases[language], foreign)
+        photographer.open("/")
+        photographer.save("home")
+        _knowledge(photographer)
+        _search(photographer)
+        _rule(photographer)
+        _chat(photographer)
+        _rule_log(photographer)
+        _skill(photographer)
+        _settings(photographer)
 
 
-def _knowledge(photographer: Photographer) -> None:
+def _knowledge(photographer: GuidePhotographer) -> None:
     page = photographer.open("/knowledge-bases")
     photographer.button("knowledge:create.open").click()
     page.get_by_role("dialog").get_by_role("radio").first.wait_for()
@@ -150,7 +123,7 @@ def _knowledge(photographer: Photographer) -> None:
     photographer.save("documents")
 
 
-def _search(photographer: Photographer) -> None:
+def _search(photographer: GuidePhotographer) -> None:
     words = photographer.words
     page = photographer.open(f"/knowledge-bases/{photographer.kb_id}/search")
     page.get_by_role("searchbox").fill(photographer.text("question"))
@@ -178,7 +151,7 @@ def _search(photographer: Photographer) -> None:
     photographer.save("document")
 
 
-def _rule(photographer: Photographer) -> None:
+def _rule(photographer: GuidePhotographer) -> None:
     """Write a rule, and try it with an event; the chat's answers will trigger it."""
     words = photographer.words
     page = photographer.open("/rules/new")
@@ -199,18 +172,18 @@ def _rule(photographer: Photographer) -> None:
     page.get_by_role("heading", level=1, name=photographer.text("rule")).wait_for()
 
 
-def _rule_log(photographer: Photographer) -> None:
+def _rule_log(photographer: GuidePhotographer) -> None:
     words = photographer.words
     page = photographer.open("/rules")
     page.get_by_role("link", name=photographer.text("rule"), exact=True).click()
     page.get_by_role("link", name=words("rules:tab.log"), exact=True).click()
     done = page.get_by_role("listitem").filter(has_text=words("rules:status.success")).first
-    done.get_by_text(words("rules:log.details")).click(timeout=_ANSWER_MS)
+    done.get_by_text(words("rules:log.details")).click(timeout=ANSWER_MS)
     page.get_by_role("table").first.wait_for()
     photographer.save("rule-log")
 
 
-def _chat(photographer: Photographer) -> None:
+def _chat(photographer: GuidePhotographer) -> None:
     words = photographer.words
     page = photographer.open("/")
     page.get_by_role("textbox", name=words("home:ask.label")).fill(photographer.text("question"))
@@ -236,12 +209,12 @@ def _chat(photographer: Photographer) -> None:
     photographer.save("branches")
 
 
-def _wait_for_answer(photographer: Photographer) -> None:
-    photographer.button("chat:message.copy").wait_for(timeout=_ANSWER_MS)
-    photographer.button("chat:composer.stop").wait_for(state="detached", timeout=_ANSWER_MS)
+def _wait_for_answer(photographer: GuidePhotographer) -> None:
+    photographer.button("chat:message.copy").wait_for(timeout=ANSWER_MS)
+    photographer.button("chat:composer.stop").wait_for(state="detached", timeout=ANSWER_MS)
 
 
-def _skill(photographer: Photographer) -> None:
+def _skill(photographer: GuidePhotographer) -> None:
     page = photographer.open("/skills/new")
     starter = page.get_by_role("region", name=photographer.text("starter"))
     photographer.button(f"skills:new.language.{photographer.language}", starter).click()
@@ -249,7 +222,7 @@ def _skill(photographer: Photographer) -> None:
     photographer.save("skill")
 
 
-def _settings(photographer: Photographer) -> None:
+def _settings(photographer: GuidePhotographer) -> None:
     page = photographer.open("/models")
     photographer.button("connections:model.add").click()
     page.get_by_role("dialog").wait_for()

@@ -230,6 +230,9 @@ def test_audit_log_is_filtered_paged_and_exported(
     page.get_by_label("Action").select_option(label="Signed in")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Signed in")
+    # Codes are words, and stay to be seen: the API and the terminal filter by them.
+    expect(rows).to_contain_text("How: password")
+    expect(rows.get_by_title("user", exact=True)).to_have_text(f"account {person.name}")
     console.picture("audit")
     with page.expect_download() as download:
         page.get_by_role("button", name="Export as CSV").click()

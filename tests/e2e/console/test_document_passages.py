@@ -186,6 +186,8 @@ def test_citation_of_a_pdf_opens_its_page_beside_the_answer_with_the_quote_marke
     panel = console.page.get_by_role("complementary", name=words("sources.panel"), exact=True)
     expect(panel.get_by_role("heading", name="relays.pdf")).to_be_visible()
     expect(panel.get_by_role("toolbar").get_by_role("textbox")).to_have_value("2")
+    # The quote's page, not the one on which its passage begins.
+    expect(panel.get_by_text(words("sources.page", page=2))).to_be_visible()
     wait_for_mark(console, "port 7070", "document-quote")
     assert is_in_view(console.page, "document-quote"), "the quote is not in view"
     if not look.is_phone:

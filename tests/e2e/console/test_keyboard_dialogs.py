@@ -93,6 +93,7 @@ def test_file_of_a_skill_is_written_and_deleted(
     press_until(page, words("common:action.save"), within=dialog)
     page.keyboard.press("Enter")
     expect(dialog).to_be_hidden()
+    expect(opener).to_be_focused()
     delete = words("files.delete", path="references/terms.md")
     press_until(page, delete)
     page.keyboard.press("Enter")

@@ -55,7 +55,11 @@ export function FormDialog({
         }}
       >
         <FieldErrorContext value={fieldErrorOf(send.error)}>{children}</FieldErrorContext>
-        {send.isError && <ErrorNotice error={send.error} />}
+        {send.isError && (
+          <div ref={bringIntoView}>
+            <ErrorNotice error={send.error} />
+          </div>
+        )}
         <DialogActions>
           <Button onClick={onClose}>{t("action.cancel")}</Button>
           {actions}
@@ -66,4 +70,9 @@ export function FormDialog({
       </form>
     </Dialog>
   );
+}
+
+/** A long form ends at the edge of its dialog, and what is said below it would stand beyond. */
+function bringIntoView(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "nearest" });
 }

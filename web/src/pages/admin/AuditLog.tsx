@@ -15,7 +15,7 @@ import { Pager } from "@/components/layout/Pager";
 import { formatDateTime } from "@/i18n/format";
 import { SearchField } from "@/pages/connections/SearchField";
 import { ACTIONS, auditParameters, auditQueryString } from "./auditFilter";
-import { useActName } from "./auditNames";
+import { useActName, useDetailText, useKindName } from "./auditNames";
 import type { AuditSearch } from "./routes";
 
 const route = getRouteApi("/shell/admin/audit");
@@ -95,23 +95,20 @@ function AuditFilters({ search, onChange }: { search: AuditSearch; onChange: (pa
   );
 }
 
-function detailText(details: Schemas["AuditAnswer"]["details"]): string {
-  const words = Object.entries(details).map(
-    ([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
-  );
-  return words.join(", ");
-}
-
 function Acts({ acts }: { acts: Schemas["AuditAnswer"][] }) {
   const { t } = useTranslation("admin");
   const actName = useActName();
+  const kindName = useKindName();
+  const detailText = useDetailText();
   const columns = ["time", "action", "actor", "object", "from", "details"] as const;
   return (
     <Table label={t("tab.audit")} head={columns.map((each) => <th key={each}>{t(`audit.${each}`)}</th>)}>
       {acts.map((act) => (
         <tr key={act.id}>
           <td className={styles.unbroken}>{formatDateTime(act.created_at)}</td>
-          <td title={act.action}>{actName(act.action)}</td>
+          <td className={styles.unbroken} title={act.action}>
+            {actName(act.action)}
+          </td>
           <td>
             {act.actor_name ? (
               <Link to="/admin/audit" search={{ actor: act.actor_name }} title={t("audit.only_actor")}>
@@ -121,9 +118,14 @@ function Acts({ acts }: { acts: Schemas["AuditAnswer"][] }) {
               t("audit.nobody")
             )}
           </td>
-          <td>{[act.object_type, act.object_name || act.object_id].filter(Boolean).join(" ")}</td>
+          {/* The codes stay to be seen: the API and the terminal filter by them. */}
+          <td className={styles.roomy} title={act.object_type}>
+            {[kindName(act.object_type), act.object_name || act.object_id].filter(Boolean).join(" ")}
+          </td>
           <td title={act.request_id}>{act.address}</td>
-          <td>{detailText(act.details)}</td>
+          <td className={styles.roomy} title={JSON.stringify(act.details)}>
+            {detailText(act.details)}
+          </td>
         </tr>
       ))}
     </Table>

@@ -9,6 +9,7 @@ import { Button } from "@/components/Button";
 import { ErrorNotice } from "@/components/feedback/ErrorNotice";
 import { EmptyState, Notice } from "@/components/feedback/Notice";
 import { CopyField } from "@/components/forms/CopyField";
+import form from "@/components/forms/Form.module.css";
 import { Card, Section, Skeleton } from "@/components/layout/Page";
 import { BackupJobNotice } from "./BackupJobNotice";
 import { BackupTable } from "./BackupTable";
@@ -83,7 +84,7 @@ function Restore({ folder }: { folder: string | null }) {
   const { t } = useTranslation("admin");
   return (
     <Section title={t("backup.restore")}>
-      <Card>
+      <Card className={form.form}>
         <p>{t("backup.restore_text")}</p>
         <CopyField
           label={t("backup.restore_command")}

@@ -33,22 +33,10 @@ export function ConnectionForm({ connection, onSaved, onClose }: Props) {
   const [keepsToken, setKeepsToken] = useState(true);
   const invalidate = useInvalidateConnections();
   async function send() {
-    const fields = { name: draft.name.trim(), type: draft.type, url: draft.url.trim(), config: configOf(draft) };
-    const drops = connection?.has_secret && !keepsToken;
-    const body = {
-      ...fields,
-      ...(token.trim() && { auth_type: "bearer" as const, auth_token: token.trim() }),
-      ...(drops && !token.trim() && { auth_type: "none" as const }),
-      ...(!token.trim() && draft.type === "standard" && clientOf(connection, draft.clientId.trim(), secret.trim())),
-    };
-    const saved = connection
-      ? await call(
-          api.PUT("/api/v1/mcp/connections/{connection_id}", {
-            params: { path: { connection_id: connection.id } },
-            body,
-          }),
-        )
-      : await call(api.POST("/api/v1/mcp/connections", { body: { ...body, enabled: true } }));
+    const saved = await saveConnection(
+      connection,
+      bodyOf(connection, draft, { token: token.trim(), secret: secret.trim(), keepsToken }),
+    );
     forget();
     await invalidate();
     onSaved?.(saved);
@@ -98,28 +86,75 @@ export function ConnectionForm({ connection, onSaved, onClose }: Props) {
         onChange={(event) => setToken(event.target.value)}
       />
       {draft.type === "standard" && (
-        <details className={styles.more} open={connection?.client_id != null || undefined}>
-          <summary>{t("oauth.client")}</summary>
-          <TextField
-            label={t("oauth.client_id")}
-            hint={t("oauth.client_id_hint")}
-            value={draft.clientId}
-            maxLength={2048}
-            onChange={(event) => change({ clientId: event.target.value })}
-            spellCheck={false}
-          />
-          <TextField
-            label={t("oauth.client_secret")}
-            hint={t(connection?.has_client_secret ? "oauth.client_secret_kept" : "oauth.client_secret_hint")}
-            type="password"
-            autoComplete="off"
-            value={secret}
-            onChange={(event) => setSecret(event.target.value)}
-          />
-        </details>
+        <OAuthClientFields
+          connection={connection}
+          clientId={draft.clientId}
+          secret={secret}
+          onClientId={(clientId) => change({ clientId })}
+          onSecret={setSecret}
+        />
       )}
       <ConfigFields draft={draft} onChange={change} />
     </FormDialog>
+  );
+}
+
+type ConnectionBody = Omit<Schemas["McpConnectionBody"], "enabled">;
+type Draft = Record<"name" | "url" | "clientId" | ConfigField, string> & { type: Type };
+
+function bodyOf(
+  connection: McpConnection | null,
+  draft: Readonly<Draft>,
+  { token, secret, keepsToken }: { token: string; secret: string; keepsToken: boolean },
+): ConnectionBody {
+  const drops = connection?.has_secret && !keepsToken;
+  return {
+    name: draft.name.trim(),
+    type: draft.type,
+    url: draft.url.trim(),
+    config: configOf(draft),
+    ...(token && { auth_type: "bearer" as const, auth_token: token }),
+    ...(drops && !token && { auth_type: "none" as const }),
+    ...(!token && draft.type === "standard" && clientOf(connection, draft.clientId.trim(), secret)),
+  };
+}
+
+function saveConnection(connection: McpConnection | null, body: ConnectionBody): Promise<McpConnection> {
+  if (!connection) return call(api.POST("/api/v1/mcp/connections", { body: { ...body, enabled: true } }));
+  const params = { path: { connection_id: connection.id } };
+  return call(api.PUT("/api/v1/mcp/connections/{connection_id}", { params, body }));
+}
+
+interface OAuthClientProps {
+  connection: McpConnection | null;
+  clientId: string;
+  secret: string;
+  onClientId: (clientId: string) => void;
+  onSecret: (secret: string) => void;
+}
+
+function OAuthClientFields({ connection, clientId, secret, onClientId, onSecret }: OAuthClientProps) {
+  const { t } = useTranslation("connections");
+  return (
+    <details className={styles.more} open={connection?.client_id != null || undefined}>
+      <summary>{t("oauth.client")}</summary>
+      <TextField
+        label={t("oauth.client_id")}
+        hint={t("oauth.client_id_hint")}
+        value={clientId}
+        maxLength={2048}
+        onChange={(event) => onClientId(event.target.value)}
+        spellCheck={false}
+      />
+      <TextField
+        label={t("oauth.client_secret")}
+        hint={t(connection?.has_client_secret ? "oauth.client_secret_kept" : "oauth.client_secret_hint")}
+        type="password"
+        autoComplete="off"
+        value={secret}
+        onChange={(event) => onSecret(event.target.value)}
+      />
+    </details>
   );
 }
 

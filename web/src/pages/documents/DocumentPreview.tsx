@@ -18,6 +18,8 @@ export interface DocumentPreviewProps {
   /** The quoted part, in characters of the document's extracted text. */
   span?: CharSpan | undefined;
   page?: number | undefined;
+  /** Is given the page on which the quoted part begins, where there are pages. */
+  onQuotePage?: ((page: number) => void) | undefined;
 }
 
 /** It takes the height that it is given. */
@@ -27,7 +29,14 @@ export function DocumentPreview(props: DocumentPreviewProps) {
   return error ? <ErrorNotice error={error} onRetry={() => void refetch()} /> : <Skeleton lines={10} />;
 }
 
-function Preview({ kbId, document, chunkId, span, page }: DocumentPreviewProps & { document: DocumentAnswer }) {
+function Preview({
+  kbId,
+  document,
+  chunkId,
+  span,
+  page,
+  onQuotePage,
+}: DocumentPreviewProps & { document: DocumentAnswer }) {
   const { t } = useTranslation("documents");
   const chunks = useChunks(document);
   const { selected, isGone } = useSelection(kbId, chunks, chunkId, span);
@@ -43,6 +52,7 @@ function Preview({ kbId, document, chunkId, span, page }: DocumentPreviewProps &
           span={picked ? undefined : span}
           page={page}
           onPick={setPicked}
+          onQuotePage={onQuotePage}
         />
       </div>
     </div>

@@ -20,6 +20,8 @@ export interface Marks {
   /** What was brought into view, by `revealKey`, so that nothing scrolls a second time. */
   revealed: { current: string | null };
   onPick: (chunk: DocumentChunk) => void;
+  /** Is given the page on which the quote begins: its passage may begin on one before it. */
+  onQuotePage?: ((page: number) => void) | undefined;
 }
 
 export const MarksContext = createContext<Marks | null>(null);

@@ -25,6 +25,8 @@ export interface OriginalViewProps {
   /** Changes when the selected passage is to be brought into view once more. */
   visit?: string;
   onPick: (chunk: DocumentChunk) => void;
+  /** Is given the page on which the quoted part begins, where there are pages. */
+  onQuotePage?: ((page: number) => void) | undefined;
 }
 
 export function OriginalView({
@@ -36,6 +38,7 @@ export function OriginalView({
   page,
   visit = "",
   onPick,
+  onQuotePage,
 }: OriginalViewProps) {
   const { t } = useTranslation("documents");
   const revealed = useRef<string | null>(null);
@@ -53,8 +56,9 @@ export function OriginalView({
       visit,
       revealed,
       onPick,
+      onQuotePage,
     }),
-    [items, selected, hovered, span, page, visit, onPick],
+    [items, selected, hovered, span, page, visit, onPick, onQuotePage],
   );
   return (
     <MarksContext value={marks}>

@@ -40,16 +40,6 @@ export function KnowledgeBaseSearch() {
   function set(part: Partial<SearchParams>, replace = false) {
     void navigate({ to: ".", search: { ...params, ...part }, replace, resetScroll: false });
   }
-  function draft(answer: SearchAnswer): QuestionDraft {
-    return {
-      question: q ?? "",
-      passages: answer.results.map(({ document_name, content }) => ({
-        document: document_name,
-        text: content,
-        ticked: false,
-      })),
-    };
-  }
   const answer = q ? found.data : undefined;
   return (
     <>
@@ -87,43 +77,13 @@ export function KnowledgeBaseSearch() {
         />
       )}
       {q && (
-        <Section
-          title={t("result.title")}
-          actions={
-            answer && (
-              <div className={styles.actions}>
-                <Button size="s" icon={HelpCircle} onClick={() => setDialog("why")}>
-                  {t("why.title")}
-                </Button>
-                <Button
-                  size="s"
-                  icon={Columns2}
-                  aria-pressed={compared !== undefined}
-                  onClick={() => set({ compared: compared === undefined ? (options ?? {}) : undefined })}
-                >
-                  {t(compared === undefined ? "compare.start" : "compare.stop")}
-                </Button>
-                {canWrite && (
-                  <Button size="s" icon={BookmarkPlus} onClick={() => setDialog(draft(answer))}>
-                    {t("question.save")}
-                  </Button>
-                )}
-              </div>
-            )
-          }
-        >
-          {found.error && <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />}
-          {found.isPending && <Skeleton lines={8} />}
-          {answer && compared === undefined && (
-            <>
-              <ResultSummary answer={answer} timed />
-              <HitList answer={answer} />
-            </>
-          )}
-          {answer && compared !== undefined && (
-            <ComparedAnswers first={answer} second={second.data} error={second.error} />
-          )}
-        </Section>
+        <ResultSection
+          tests={{ found, second }}
+          compared={compared !== undefined}
+          onWhy={() => setDialog("why")}
+          onCompare={(compares) => set({ compared: compares ? (options ?? {}) : undefined })}
+          onSave={canWrite ? (shown) => setDialog(draftOf(q, shown)) : undefined}
+        />
       )}
       {answer && (
         <DroppedList kbId={kbId} answer={answer} onWhy={(chunk) => set({ why: nonEmpty({ chunk_id: chunk }) })} />
@@ -141,5 +101,54 @@ export function KnowledgeBaseSearch() {
       />
       {dialog && dialog !== "why" && <QuestionDialog kbId={kbId} draft={dialog} onClose={() => setDialog(null)} />}
     </>
+  );
+}
+
+function draftOf(question: string, { results }: SearchAnswer): QuestionDraft {
+  return {
+    question,
+    passages: results.map(({ document_name, content }) => ({ document: document_name, text: content, ticked: false })),
+  };
+}
+
+interface ResultProps {
+  tests: Record<"found" | "second", ReturnType<typeof useTestSearch>>;
+  /** Whether a second search with other settings stands beside the first. */
+  compared: boolean;
+  onWhy: () => void;
+  onCompare: (compares: boolean) => void;
+  onSave: ((answer: SearchAnswer) => void) | undefined;
+}
+
+function ResultSection({ tests: { found, second }, compared, onWhy, onCompare, onSave }: ResultProps) {
+  const { t } = useTranslation("search");
+  const answer = found.data;
+  const actions = answer && (
+    <div className={styles.actions}>
+      <Button size="s" icon={HelpCircle} onClick={onWhy}>
+        {t("why.title")}
+      </Button>
+      <Button size="s" icon={Columns2} aria-pressed={compared} onClick={() => onCompare(!compared)}>
+        {t(compared ? "compare.stop" : "compare.start")}
+      </Button>
+      {onSave && (
+        <Button size="s" icon={BookmarkPlus} onClick={() => onSave(answer)}>
+          {t("question.save")}
+        </Button>
+      )}
+    </div>
+  );
+  return (
+    <Section title={t("result.title")} actions={actions}>
+      {found.error && <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />}
+      {found.isPending && <Skeleton lines={8} />}
+      {answer && !compared && (
+        <>
+          <ResultSummary answer={answer} timed />
+          <HitList answer={answer} />
+        </>
+      )}
+      {answer && compared && <ComparedAnswers first={answer} second={second.data} error={second.error} />}
+    </Section>
   );
 }

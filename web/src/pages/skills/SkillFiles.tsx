@@ -42,7 +42,8 @@ export function SkillFiles() {
     </div>
   );
   return (
-    <Section title={t("files.title")} actions={skill.files.length > 0 && add}>
+    // The buttons stay where they are with the first file, so that the focus can come back to them.
+    <Section title={t("files.title")} actions={add}>
       <input
         ref={input}
         type="file"
@@ -56,7 +57,7 @@ export function SkillFiles() {
       {skill.files.length ? (
         <FileTable skill={skill} mayWrite={mayWrite} />
       ) : (
-        <EmptyState icon={FileText} title={t("files.none")} action={add}>
+        <EmptyState icon={FileText} title={t("files.none")}>
           {t("files.none_hint")}
         </EmptyState>
       )}

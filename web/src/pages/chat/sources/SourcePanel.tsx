@@ -1,7 +1,7 @@
 /** The source of a citation, beside the answer. */
 import { Link } from "@tanstack/react-router";
 import { ExternalLink, X } from "lucide-react";
-import { lazy, type RefObject, Suspense, useEffect, useLayoutEffect, useRef } from "react";
+import { lazy, type RefObject, Suspense, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { IconButton } from "@/components/Button";
 import { Skeleton } from "@/components/layout/Page";
@@ -17,6 +17,9 @@ export function SourcePanel({ citation, onClose }: { citation: Citation; onClose
   const panel = useRef<HTMLElement>(null);
   const { knowledgeBaseId, documentId, chunkId, documentName, headings, page, number } = citation;
   const isStored = knowledgeBaseId !== "";
+  const place = `${documentId}-${chunkId}-${citation.start}`;
+  const [quotePage, onQuotePage] = useQuotePage(place);
+  const shownPage = quotePage ?? page;
   // biome-ignore lint/correctness/useExhaustiveDependencies: each source that is opened is read from its beginning
   useEffect(() => panel.current?.focus({ preventScroll: true }), [documentId, chunkId, number]);
   useFocusBack(panel);
@@ -32,7 +35,9 @@ export function SourcePanel({ citation, onClose }: { citation: Citation; onClose
         <span className={styles.number}>{number}</span>
         <div className={styles.heading}>
           <h2>{documentName}</h2>
-          <p>{[page !== null && t("sources.page", { page }), ...headings].filter(Boolean).join(" › ")}</p>
+          <p>
+            {[shownPage !== null && t("sources.page", { page: shownPage }), ...headings].filter(Boolean).join(" › ")}
+          </p>
         </div>
         {isStored && (
           <Link
@@ -52,12 +57,13 @@ export function SourcePanel({ citation, onClose }: { citation: Citation; onClose
         <div className={styles.preview}>
           <Suspense fallback={<Skeleton lines={8} />}>
             <DocumentPreview
-              key={`${documentId}-${chunkId}-${citation.start}`}
+              key={place}
               kbId={knowledgeBaseId}
               documentId={documentId}
               chunkId={chunkId || undefined}
               span={{ start: citation.start, end: citation.end }}
               page={page ?? undefined}
+              onQuotePage={onQuotePage}
             />
           </Suspense>
         </div>
@@ -66,6 +72,13 @@ export function SourcePanel({ citation, onClose }: { citation: Citation; onClose
       )}
     </aside>
   );
+}
+
+/** The page on which the quote was found; a citation knows only the one on which its passage begins. */
+function useQuotePage(place: string): [number | null, (page: number) => void] {
+  const [found, setFound] = useState<{ place: string; page: number } | null>(null);
+  const note = useCallback((page: number) => setFound({ place, page }), [place]);
+  return [found?.place === place ? found.page : null, note];
 }
 
 /** Gives the focus back to what had it before, such as the number in the answer, if the panel has it when it closes. */

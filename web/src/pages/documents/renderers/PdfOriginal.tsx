@@ -51,7 +51,7 @@ function usePdf(file: Blob, onFailure: () => void): OpenPdf | undefined {
 function PdfPages({ pdf, size }: { pdf: PDFDocumentProxy; size: PageSize }) {
   const frame = useRef<HTMLDivElement>(null);
   const marks = useMarks();
-  const { selected, revealed, visit, page: markedPage } = marks;
+  const { selected, revealed, visit, page: markedPage, quote, onQuotePage } = marks;
   const startPage = useStartPage(pdf);
   const [zoom, setZoom] = useState(1);
   const scale = useFittingScale(frame, size.width) * zoom;
@@ -60,6 +60,9 @@ function PdfPages({ pdf, size }: { pdf: PDFDocumentProxy; size: PageSize }) {
   useEffect(() => {
     if (scale && selected && startPage && revealed.current !== revealKey(selected, visit)) goTo(startPage);
   }, [scale, selected, startPage, revealed, visit, goTo]);
+  useEffect(() => {
+    if (quote !== null && startPage) onQuotePage?.(startPage);
+  }, [quote, startPage, onQuotePage]);
   const isLaidOut = scale > 0;
   useEffect(() => {
     if (isLaidOut && markedPage && revealed.current === null) goTo(markedPage);

@@ -9,6 +9,7 @@ import { Item } from "@/components/layout/ItemList";
 import { Menu } from "@/components/overlays/Menu";
 import { formatDuration, formatNumber, formatRelative } from "@/i18n/format";
 import { useFailureText } from "../useFailureText";
+import { CONNECTOR_NAMES } from "./connectorForms";
 import { DeleteSourceDialog } from "./DeleteSourceDialog";
 import { SourceForm } from "./SourceForm";
 import { SyncHistory } from "./SyncHistory";
@@ -27,6 +28,7 @@ const TONES: Record<(typeof SYNC_STATUSES)[number], Tone> = {
 export function SourceItem({ source, mayWrite }: { source: KnowledgeSource; mayWrite: boolean }) {
   const { t } = useTranslation("knowledge");
   const counts = useCounts();
+  const connector = CONNECTOR_NAMES.find((name) => name === source.connector);
   const { last_sync: last, place, sync_every_minutes: every } = source;
   return (
     <Item
@@ -34,6 +36,7 @@ export function SourceItem({ source, mayWrite }: { source: KnowledgeSource; mayW
       badges={last && <SyncBadge sync={last} />}
       text={<code>{place}</code>}
       facts={[
+        [t("source.connector"), connector && t(`source.kind.${connector}`)],
         [t("source.documents"), formatNumber(source.documents)],
         [
           t("source.every"),
@@ -49,9 +52,11 @@ export function SourceItem({ source, mayWrite }: { source: KnowledgeSource; mayW
   );
 }
 
-export function SyncBadge({ sync: { status } }: { sync: Sync }) {
+export function SyncBadge({ sync: { status, is_preview } }: { sync: Sync }) {
   const { t } = useTranslation("knowledge");
   const known = SYNC_STATUSES.find((name) => name === status) ?? "pending";
+  // A preview has changed nothing: whatever it found, nothing is in step by it.
+  if (is_preview && status === "completed") return <Badge tone="info">{t("source.preview")}</Badge>;
   return <Badge tone={TONES[known]}>{t(`source.status.${known}`)}</Badge>;
 }
 

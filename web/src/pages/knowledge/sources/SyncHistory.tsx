@@ -50,7 +50,7 @@ function SyncTable({ syncs }: { syncs: readonly Sync[] }) {
             <tr key={sync.id}>
               <td>{formatDateTime(sync.created_at)}</td>
               <td>
-                <SyncBadge sync={sync} /> {sync.is_preview && t("source.preview")}
+                <SyncBadge sync={sync} />
               </td>
               {OUTCOMES.map((outcome) => (
                 <td key={outcome} className={styles.number}>
@@ -76,7 +76,7 @@ function Examples({ sync: { examples, is_preview } }: { sync: Sync }) {
       <h3>{t(is_preview ? "source.would" : "source.did")}</h3>
       {named.map((outcome) => (
         <div key={outcome}>
-          <strong>{t(`source.outcome.${outcome}`)}</strong>
+          <strong className={styles.outcome}>{t(`source.outcome.${outcome}`)}</strong>
           <ul className={form.points}>
             {examples[outcome]?.map((name) => (
               <li key={name}>{name}</li>

@@ -7,6 +7,8 @@ export function useCounts(): (counts: Record<string, number>) => string {
   const { t } = useTranslation("knowledge");
   return (counts) =>
     OUTCOMES.filter((outcome) => counts[outcome])
-      .map((outcome) => `${formatNumber(counts[outcome] ?? 0)} ${t(`source.outcome.${outcome}`)}`)
-      .join(", ");
+      .map((outcome) =>
+        t("source.counted", { number: formatNumber(counts[outcome] ?? 0), outcome: t(`source.outcome.${outcome}`) }),
+      )
+      .join(t("source.between"));
 }

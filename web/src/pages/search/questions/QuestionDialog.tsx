@@ -31,7 +31,6 @@ export interface QuestionDraft {
 export function QuestionDialog({ kbId, draft, onClose }: { kbId: string; draft: QuestionDraft; onClose: () => void }) {
   const { t } = useTranslation(["search", "common"]);
   const form = useId();
-  const queries = useQueryClient();
   const [question, setQuestion] = useState(draft.question);
   const [rows, setRows] = useState<PassageField[]>(() =>
     draft.passages.map((passage, index) => ({ ...passage, id: String(index), text: passage.text.slice(0, MOST.text) })),
@@ -39,24 +38,7 @@ export function QuestionDialog({ kbId, draft, onClose }: { kbId: string; draft: 
   const expected = rows
     .filter(({ ticked, document }) => ticked && document.trim())
     .map(({ document, text }) => ({ document: document.trim(), text: text.trim() }));
-  const save = useMutation({
-    mutationFn: () => {
-      const body = { question: question.trim(), expected };
-      return draft.id
-        ? call(
-            api.PUT("/api/v1/knowledge-bases/{kb_id}/questions/{question_id}", {
-              params: { path: { kb_id: kbId, question_id: draft.id } },
-              body,
-            }),
-          )
-        : call(api.POST("/api/v1/knowledge-bases/{kb_id}/questions", { params: { path: { kb_id: kbId } }, body }));
-    },
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ["questions", kbId] });
-      notify(t("question.saved"));
-      onClose();
-    },
-  });
+  const save = useSave(kbId, draft.id, { question: question.trim(), expected }, onClose);
   function submit(event: FormEvent) {
     event.preventDefault();
     save.mutate();
@@ -114,6 +96,27 @@ export function QuestionDialog({ kbId, draft, onClose }: { kbId: string; draft: 
       </DialogActions>
     </Dialog>
   );
+}
+
+function useSave(kbId: string, id: string | undefined, body: Schemas["QuestionBody"], onSaved: () => void) {
+  const { t } = useTranslation("search");
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () =>
+      id
+        ? call(
+            api.PUT("/api/v1/knowledge-bases/{kb_id}/questions/{question_id}", {
+              params: { path: { kb_id: kbId, question_id: id } },
+              body,
+            }),
+          )
+        : call(api.POST("/api/v1/knowledge-bases/{kb_id}/questions", { params: { path: { kb_id: kbId } }, body })),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ["questions", kbId] });
+      notify(t("question.saved"));
+      onSaved();
+    },
+  });
 }
 
 function PassageRow({

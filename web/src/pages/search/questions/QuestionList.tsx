@@ -58,19 +58,13 @@ export function QuestionList() {
       <Section
         title={total ? t("question.title_count", { count: total }) : t("question.title")}
         actions={
-          <div className={styles.actions}>
-            {canWrite && (
-              <>
-                <Button size="s" icon={Plus} onClick={() => setDraft(BLANK)}>
-                  {t("question.new")}
-                </Button>
-                <Button size="s" icon={Upload} onClick={() => setImports(true)}>
-                  {t("import.open")}
-                </Button>
-              </>
-            )}
-            {total > 0 && <ExportMenu kbId={kbId} />}
-          </div>
+          <QuestionActions
+            kbId={kbId}
+            canWrite={canWrite}
+            hasQuestions={total > 0}
+            onNew={() => setDraft(BLANK)}
+            onImport={() => setImports(true)}
+          />
         }
       >
         {questions.error && <ErrorNotice error={questions.error} onRetry={() => void questions.refetch()} />}
@@ -109,6 +103,33 @@ export function QuestionList() {
       {imports && <QuestionImportDialog kbId={kbId} onClose={() => setImports(false)} />}
       <DeleteDialog kbId={kbId} question={leaving} onClose={() => setLeaving(null)} />
     </>
+  );
+}
+
+interface ActionsProps {
+  kbId: string;
+  canWrite: boolean;
+  hasQuestions: boolean;
+  onNew: () => void;
+  onImport: () => void;
+}
+
+function QuestionActions({ kbId, canWrite, hasQuestions, onNew, onImport }: ActionsProps) {
+  const { t } = useTranslation("search");
+  return (
+    <div className={styles.actions}>
+      {canWrite && (
+        <>
+          <Button size="s" icon={Plus} onClick={onNew}>
+            {t("question.new")}
+          </Button>
+          <Button size="s" icon={Upload} onClick={onImport}>
+            {t("import.open")}
+          </Button>
+        </>
+      )}
+      {hasQuestions && <ExportMenu kbId={kbId} />}
+    </div>
   );
 }
 

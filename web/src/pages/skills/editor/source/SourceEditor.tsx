@@ -1,27 +1,14 @@
 /** A Markdown editor with diagnostics at their lines. */
-import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { bracketMatching } from "@codemirror/language";
-import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
-import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
-import {
-  drawSelection,
-  EditorView,
-  highlightActiveLine,
-  highlightActiveLineGutter,
-  highlightSpecialChars,
-  keymap,
-  lineNumbers,
-} from "@codemirror/view";
+import { EditorView } from "@codemirror/view";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { shadowRootOf } from "@/components/source/shadow";
-import { sourceTheme } from "@/components/source/theme";
 import { bytePositions, lineBreakOf } from "./bytePositions";
-import { type CompletionData, skillCompletions } from "./completions";
+import type { CompletionData } from "./completions";
 import { type CheckedText, messageOf, placeOf, titleOf } from "./diagnostics";
-import { skillMarkdown } from "./markdown";
+import { editorExtensions } from "./editorExtensions";
 import { minimalChange } from "./minimalChange";
 import { usePhrases } from "./phrases";
 import styles from "./SourceEditor.module.css";
@@ -67,25 +54,7 @@ export function SourceEditor({ value, onChange, onFix, checkedText, completions,
       state: EditorState.create({
         doc: latest.current.value,
         extensions: [
-          EditorState.lineSeparator.of(lineBreak),
-          EditorState.readOnly.of(readOnly),
-          EditorState.phrases.of(phrases),
-          lineNumbers(),
-          lintGutter(),
-          highlightSpecialChars(),
-          history(),
-          drawSelection(),
-          bracketMatching(),
-          highlightActiveLine(),
-          highlightActiveLineGutter(),
-          highlightSelectionMatches(),
-          search({ top: true }),
-          EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
-          autocompletion({ override: [skillCompletions(() => latest.current.completions)], icons: false }),
-          keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap]),
-          skillMarkdown,
-          sourceTheme,
+          editorExtensions({ lineBreak, readOnly, phrases, label }, () => latest.current.completions),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) latest.current.onChange(textOf(update.state));
           }),
