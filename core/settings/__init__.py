@@ -17,6 +17,7 @@ from core.settings.embeddings import EmbeddingModelSetting
 from core.settings.http import AccessSettings
 from core.settings.json_values import read_json
 from core.settings.llm import LlmOptions
+from core.settings.parser_services import ParserServiceSettings
 from core.settings.skills import SkillSettings
 from core.settings.tool_policies import ToolPolicy
 from core.types.network import HostPort, is_loopback_host, parse_host_port
@@ -26,9 +27,11 @@ _LONGEST_RUNTIME_DIR = 84
 _OPTIONAL_PARSERS = frozenset({"libreoffice"})
 _WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 (said, not bound)
 _SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret", "backup_passphrase")
+# The address of each parser that is a service.
+_SERVICE_URLS = {"unstructured_api": "unstructured_api_url", "docling": "docling_url", "mineru": "mineru_url"}
 
 
-class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[reportIncompatibleVariableOverride]
+class Settings(AccessSettings, SkillSettings, ParserServiceSettings, BaseSettings):  # pyright: ignore[reportIncompatibleVariableOverride]
     """The one settings object; every field is the variable ``AGENTEX_<FIELD>``."""
 
     model_config = SettingsConfigDict(
@@ -310,6 +313,13 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         if not _OPTIONAL_PARSERS.issuperset(names):
             raise ValueError(f"may name only: {', '.join(sorted(_OPTIONAL_PARSERS))}")
         return names
+
+    @model_validator(mode="after")
+    def _require_service_urls(self) -> "Settings":
+        for name, field in _SERVICE_URLS.items():
+            if name in self.parsers and getattr(self, field) is None:
+                raise ValueError(f"AGENTEX_PARSERS names {name}: set AGENTEX_{field.upper()}, the address of that service")
+        return self
 
     @field_validator("source_folders", mode="before")
     @classmethod

@@ -20,6 +20,10 @@ class FailureReason(StrEnum):
     PARSE_MEMORY = "parse_memory"
     PARSE_TIMEOUT = "parse_timeout"
     PARSER_CRASHED = "parser_crashed"
+    PARSER_SERVICE_FAILED = "parser_service_failed"
+    PARSER_SERVICE_KEY_REFUSED = "parser_service_key_refused"
+    PARSER_SERVICE_REFUSED = "parser_service_refused"
+    PARSER_SERVICE_UNEXPECTED = "parser_service_unexpected"
     RECOGNITION_MISSING = "recognition_missing"
     # A reason's name, not a password.
     PASSWORD_PROTECTED = "password_protected"  # noqa: S105
@@ -118,6 +122,34 @@ _TEXTS = {
         "解析程序在读取文件时异常退出",
         "请重试；若仍失败，请重新保存文件或转换为其他格式",
     ),
+    FailureReason.PARSER_SERVICE_FAILED: _FailureText(
+        "The parsing service that the file was sent to could not read it",
+        "Open the file in its own program, save it again and upload the new copy, or choose another parser; your operator "
+        "finds the cause in the log of the service",
+        "文件所交由的解析服务未能读取该文件",
+        "请用原程序打开并重新保存后上传，或选择其他解析器；管理员可在该服务的日志中查看原因",
+    ),
+    FailureReason.PARSER_SERVICE_KEY_REFUSED: _FailureText(
+        "The parsing service refuses the key of this server",
+        "Ask your operator to correct the key of the service in the settings (AGENTEX_UNSTRUCTURED_API_KEY, "
+        "AGENTEX_DOCLING_API_KEY or AGENTEX_MINERU_API_KEY), then retry",
+        "解析服务拒绝了本服务器的密钥",
+        "请管理员修正该服务的密钥设置（AGENTEX_UNSTRUCTURED_API_KEY、AGENTEX_DOCLING_API_KEY 或 AGENTEX_MINERU_API_KEY）后重试",
+    ),
+    FailureReason.PARSER_SERVICE_REFUSED: _FailureText(
+        "The parsing service that the file was sent to does not accept it",
+        "Choose another parser or strategy for the document, or save the file in another format",
+        "文件所交由的解析服务不接受该文件",
+        "请为文档选择其他解析器或策略，或将文件另存为其他格式",
+    ),
+    FailureReason.PARSER_SERVICE_UNEXPECTED: _FailureText(
+        "What answers at the address of the parsing service is not that service, or another version of it",
+        "Ask your operator to check the address of the service in the settings (AGENTEX_UNSTRUCTURED_API_URL, "
+        "AGENTEX_DOCLING_URL or AGENTEX_MINERU_URL; agentex doctor checks it), then retry",
+        "解析服务的地址上应答的不是该服务，或版本不符",
+        "请管理员检查该服务的地址设置（AGENTEX_UNSTRUCTURED_API_URL、AGENTEX_DOCLING_URL 或 AGENTEX_MINERU_URL，可用 "
+        "agentex doctor 检查）后重试",
+    ),
     FailureReason.PASSWORD_PROTECTED: _FailureText(
         "The file is protected by a password",
         "Remove the password and upload the file again",
@@ -155,7 +187,9 @@ _TEXTS = {
         "请为文档选择其他编码，或选择 auto 自动识别",
     ),
 }
-_RETRYABLE = frozenset({FailureReason.PARSER_CRASHED, FailureReason.PARSE_TIMEOUT})
+_RETRYABLE = frozenset(
+    {FailureReason.PARSER_CRASHED, FailureReason.PARSER_SERVICE_FAILED, FailureReason.PARSE_TIMEOUT}
+)
 
 
 class ParseFailure(Exception):

@@ -13,7 +13,7 @@ from pathlib import Path
 from core.errors.requests import UnsupportedFileType
 from core.logging import get_logger
 from core.settings import Settings
-from ingestion.parsers import MEDIA_TYPE_OF, PARSERS
+from ingestion.parsers import MEDIA_TYPE_OF, PARSED_IN_CHILD
 from ingestion.parsers.conversion.converter import OfficeConverter
 from ingestion.parsers.conversion.formats import BY_MEDIA_TYPE
 from ingestion.parsers.errors import FailureReason, ParseFailure
@@ -98,7 +98,7 @@ class ParserChild:
             UnsupportedFileType: no parser is registered for a media type.
         """
         for request in requests:
-            if request.media_type not in PARSERS:
+            if request.media_type not in PARSED_IN_CHILD:
                 raise UnsupportedFileType(media_type=request.media_type)
         outcomes: list[ParsedDocument | ParseFailure] = []
         async with self._turn:
@@ -205,7 +205,7 @@ async def _reply(process: Process, request: ParseRequest) -> ParsedDocument | Pa
 def _seconds(request: ParseRequest) -> float:
     """Time limit of a parse, text recognition included."""
     limits = request.limits
-    may_recognise = PARSERS[request.media_type].family.is_recognised and is_installed()
+    may_recognise = PARSED_IN_CHILD[request.media_type].family.is_recognised and is_installed()
     return limits.seconds + (limits.recognition_seconds if may_recognise else 0)
 
 
