@@ -20,6 +20,7 @@ from core.errors.requests import (
     FileTypeMismatch,
     InvalidFileName,
     InvalidRequest,
+    ParserNotEnabled,
     UnsupportedFileType,
 )
 from core.errors.server import StorageFull
@@ -69,6 +70,7 @@ class ArchiveAnswer(ResponseModel):
     openapi_extra=files_body(many=False),
     responses=error_responses(
         InvalidRequest,
+        ParserNotEnabled,
         EmptyFile,
         UnsupportedFileType,
         FileTypeMismatch,
@@ -98,7 +100,12 @@ async def upload_archive(
     target = await service.open(principal, kb_id)
     async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
         fields = form.fields
-        options = UploadOptions.parse(fields.get("on_conflict", on_conflict), fields.get("metadata"))
+        options = service.options(
+            fields.get("on_conflict", on_conflict),
+            fields.get("metadata"),
+            parser=fields.get("parser"),
+            strategy=fields.get("strategy"),
+        )
         name = document_names.clean_name(form.file.filename or "")
         archive = await open_zip_upload(form.file.file, name, ParseLimits())
         try:

@@ -30,10 +30,12 @@ from core.errors.requests import (
     UnsupportedFileType,
 )
 from core.errors.server import EmbeddingModelNotServed, StorageFull
+from ingestion.parsers.choice import choice_for, choice_of
 from ingestion.parsers.conversion.availability import conversion_state
+from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.file_type import detect_type
 from ingestion.parsers.sandbox.protocol import ParseRequest
-from ingestion.preview import SplitPreview, SplitRequest
+from ingestion.preview import SplitPreview, SplitRequest, unreadable_file
 from kb_service import document_names
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -158,7 +160,13 @@ async def preview_split(
     source = _stored(context.knowledge, document) if document else _sent(context, request)
     async with source as (path, media_type):
         encoding = document.chosen_encoding if document else None
-        parse_request = ParseRequest(path, media_type, encoding=encoding)
+        try:
+            choice = choice_for(media_type, document, choice_of(row), context.settings.parsers)
+        except ParseFailure as failure:
+            raise unreadable_file(failure) from failure
+        parse_request = ParseRequest(
+            path, media_type, encoding=encoding, parser=choice.parser, strategy=choice.strategy
+        )
         split_request = SplitRequest(parse_request, splitting, counter, wishes.pieces)
         preview = await context.knowledge.previews.preview(split_request)
     return Envelope(data=_answer(splitting, preview))

@@ -9,6 +9,7 @@ from starlette.datastructures import UploadFile
 from api.container import AppContext
 from api.http.multipart import read_blocks
 from api.knowledge_bases.schemas import UploadAnswer, document_answer
+from core.types.document_parsers import BUILT_IN, PARSERS_BY_NAME
 from ingestion.parsers.sandbox.client import parse_limits
 from ingestion.upload import UploadFile as ReceivedFile
 from ingestion.upload import UploadService
@@ -26,6 +27,15 @@ FORM_FIELDS: dict[str, Any] = {
         "type": "string",
         "description": "A JSON object: up to 20 keys with texts, numbers, truth values or "
         "lists of texts, which searches can filter by.",
+    },
+    "parser": {
+        "type": "string",
+        "enum": [BUILT_IN, *PARSERS_BY_NAME],
+        "description": "Reads the formats that it can, in place of the knowledge base's parser; see `GET /api/v1/parsers`.",
+    },
+    "strategy": {
+        "type": "string",
+        "description": "How that parser reads; one of its strategies in `GET /api/v1/parsers`.",
     },
 }
 """What an upload's form may hold beside files, as OpenAPI describes it."""
@@ -57,6 +67,8 @@ def received_file(
         blocks=partial(read_blocks, file),
         on_conflict=fields.get("on_conflict", default),
         metadata=fields.get("metadata"),
+        parser=fields.get("parser"),
+        strategy=fields.get("strategy"),
         is_cut=is_cut,
     )
 

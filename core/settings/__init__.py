@@ -20,11 +20,11 @@ from core.settings.llm import LlmOptions
 from core.settings.parser_services import ParserServiceSettings
 from core.settings.skills import SkillSettings
 from core.settings.tool_policies import ToolPolicy
+from core.types.document_parsers import SWITCHABLE
 from core.types.network import HostPort, is_loopback_host, parse_host_port
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
-_OPTIONAL_PARSERS = frozenset({"libreoffice"})
 _WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 (said, not bound)
 _SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret", "backup_passphrase")
 # The address of each parser that is a service.
@@ -180,7 +180,7 @@ class Settings(AccessSettings, SkillSettings, ParserServiceSettings, BaseSetting
     parsers: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Programs beside our own parsers that read documents, by commas: libreoffice converts old "
-        "Office files (doc, xls, ppt).",
+        "Office files (doc, xls, ppt); unstructured can be chosen per knowledge base and per upload.",
     )
     ocr_languages: str = Field(
         default="chi_sim+eng",
@@ -310,8 +310,8 @@ class Settings(AccessSettings, SkillSettings, ParserServiceSettings, BaseSetting
         if not isinstance(value, str):
             return value
         names = tuple(dict.fromkeys(entry.strip().lower() for entry in value.split(",") if entry.strip()))
-        if not _OPTIONAL_PARSERS.issuperset(names):
-            raise ValueError(f"may name only: {', '.join(sorted(_OPTIONAL_PARSERS))}")
+        if not SWITCHABLE.issuperset(names):
+            raise ValueError(f"may name only: {', '.join(sorted(SWITCHABLE))}")
         return names
 
     @model_validator(mode="after")

@@ -20,6 +20,8 @@ class FailureReason(StrEnum):
     PARSE_MEMORY = "parse_memory"
     PARSE_TIMEOUT = "parse_timeout"
     PARSER_CRASHED = "parser_crashed"
+    PARSER_MISSING = "parser_missing"
+    PARSER_NOT_ENABLED = "parser_not_enabled"
     PARSER_SERVICE_FAILED = "parser_service_failed"
     PARSER_SERVICE_KEY_REFUSED = "parser_service_key_refused"
     PARSER_SERVICE_REFUSED = "parser_service_refused"
@@ -121,6 +123,20 @@ _TEXTS = {
         "Try again; if it fails again, save the file anew or convert it to another format",
         "解析程序在读取文件时异常退出",
         "请重试；若仍失败，请重新保存文件或转换为其他格式",
+    ),
+    FailureReason.PARSER_MISSING: _FailureText(
+        "The parser chosen for the file, or what it needs for the chosen strategy, is not installed on this server",
+        "Ask your operator to install it (the guide's settings, AGENTEX_PARSERS), or choose another parser or strategy, "
+        "then retry",
+        "服务器尚未安装所选解析器，或缺少所选策略（strategy）需要的组件",
+        "请管理员安装（见用户指南的设置，AGENTEX_PARSERS），或更换解析器或策略后重试",
+    ),
+    FailureReason.PARSER_NOT_ENABLED: _FailureText(
+        "The parser chosen for the file is not switched on on this server",
+        "Choose another parser for the document or its knowledge base, or ask your operator to name it in "
+        "AGENTEX_PARSERS, then retry",
+        "服务器未启用为该文件选择的解析器",
+        "请为文档或知识库选择其他解析器，或请管理员在 AGENTEX_PARSERS 中启用后重试",
     ),
     FailureReason.PARSER_SERVICE_FAILED: _FailureText(
         "The parsing service that the file was sent to could not read it",
