@@ -318,7 +318,9 @@ class Settings(AccessSettings, SkillSettings, ParserServiceSettings, BaseSetting
     def _require_service_urls(self) -> "Settings":
         for name, field in _SERVICE_URLS.items():
             if name in self.parsers and getattr(self, field) is None:
-                raise ValueError(f"AGENTEX_PARSERS names {name}: set AGENTEX_{field.upper()}, the address of that service")
+                raise ValueError(
+                    f"AGENTEX_PARSERS names {name}: set AGENTEX_{field.upper()}, the address of that service"
+                )
         return self
 
     @field_validator("source_folders", mode="before")

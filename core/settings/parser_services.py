@@ -17,8 +17,16 @@ def _check_url(url: str) -> str:
     return url.rstrip("/")
 
 
+def _check_key(key: SecretStr) -> SecretStr:
+    text = key.get_secret_value()
+    if not (text.isascii() and text.isprintable() and text == text.strip()):
+        raise ValueError("is no key: it holds characters that no header can carry")
+    return key
+
+
 ServiceUrl = Annotated[str, AfterValidator(_check_url)]
 """An address without credentials, query and slash at its end."""
+ServiceKey = Annotated[SecretStr, AfterValidator(_check_key)]
 
 
 class ParserServiceSettings(BaseModel):
@@ -27,15 +35,15 @@ class ParserServiceSettings(BaseModel):
     unstructured_api_url: ServiceUrl | None = Field(
         default=None, description="Address of Unstructured's API, such as http://unstructured:8000."
     )
-    unstructured_api_key: SecretStr | None = Field(default=None, description="Its key, if it asks for one.")
+    unstructured_api_key: ServiceKey | None = Field(default=None, description="Its key, if it asks for one.")
     docling_url: ServiceUrl | None = Field(
         default=None, description="Address of docling-serve, such as http://docling:5001."
     )
-    docling_api_key: SecretStr | None = Field(default=None, description="Its key, if it asks for one.")
+    docling_api_key: ServiceKey | None = Field(default=None, description="Its key, if it asks for one.")
     mineru_url: ServiceUrl | None = Field(
         default=None, description="Address of mineru-api, such as http://mineru:8000."
     )
-    mineru_api_key: SecretStr | None = Field(
+    mineru_api_key: ServiceKey | None = Field(
         default=None, description="Bearer token for a proxy before mineru-api, which has no key of its own."
     )
     mineru_backend: str | None = Field(

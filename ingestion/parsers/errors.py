@@ -203,9 +203,7 @@ _TEXTS = {
         "请为文档选择其他编码，或选择 auto 自动识别",
     ),
 }
-_RETRYABLE = frozenset(
-    {FailureReason.PARSER_CRASHED, FailureReason.PARSER_SERVICE_FAILED, FailureReason.PARSE_TIMEOUT}
-)
+_RETRYABLE = frozenset({FailureReason.PARSER_CRASHED, FailureReason.PARSER_SERVICE_FAILED, FailureReason.PARSE_TIMEOUT})
 
 
 class ParseFailure(Exception):

@@ -8,7 +8,7 @@ docs/usage.md ("Response format"); docling-project/docling 2.121.0, docling/data
 (``DoclingDocument``), items/text.py, items/table/table_data.py, items/group.py, common/content_layer.py and labels.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -28,6 +28,7 @@ _LAYERS = frozenset({"body", "notes"})
 _TABLES = frozenset({"table", "document_index"})
 _CHECKBOXES = {"checkbox_selected": "[x]", "checkbox_unselected": "[ ]"}
 _ENTER, _LEAVE_LIST = 1, -1
+_MOST_DIGITS = 9
 
 
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
@@ -45,7 +46,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     reader = _TreeReader(document, limits)
     reader.read()
     for number in as_object(document.get("pages")):
-        reader.builder.page(int(number) if number.isascii() and number.isdecimal() else 0)
+        reader.builder.page(_number(number))
     return reader.builder.blocks.finish(pages=reader.builder.pages)
 
 
@@ -86,9 +87,10 @@ class _TreeReader:
 
     def _resolve(self, reference: str) -> Node:
         parts = reference.split("/")
-        if len(parts) != 3 or parts[0] != "#" or not (parts[2].isascii() and parts[2].isdecimal()):
+        index = _number(parts[-1])
+        if len(parts) != 3 or parts[0] != "#" or index is None:
             return {}
-        nodes, index = as_list(self._document.get(parts[1])), int(parts[2])
+        nodes = as_list(self._document.get(parts[1]))
         return as_object(nodes[index]) if index < len(nodes) else {}
 
     def _add(self, node: Node) -> list[Node]:
@@ -97,14 +99,15 @@ class _TreeReader:
         if node.get("content_layer", "body") not in _LAYERS:
             return []
         if label == "inline":
-            self._add_text(node, "paragraph", self._inline_text(node))
+            self._add_inline(node)
             return []
         if label in _TABLES or label in {"picture", "chart"}:
             return self._add_floating(node, label)
         text = as_text(node.get("text")) or as_text(node.get("orig"))
         children = list(self._children(node))
         if not text and children and children[0].get("label") == "inline":
-            text = self._inline_text(children.pop(0))
+            # An item with emphasis or links in it has its text below it.
+            text = _joined(self._children(children.pop(0)))
         self._add_labelled(node, label, text)
         return children
 
@@ -132,8 +135,11 @@ class _TreeReader:
             "heading" if kind == "heading" else "paragraph", text, level=level, page=page, later_pages=later
         )
 
-    def _inline_text(self, group: Node) -> str:
-        return " ".join(filter(None, (as_text(child.get("text")) for child in self._children(group))))
+    def _add_inline(self, group: Node) -> None:
+        """Append one paragraph of several runs; the group itself has no place."""
+        runs = list(self._children(group))
+        page = next(filter(None, map(self._page, runs)), None)
+        self.builder.blocks.add("paragraph", _joined(runs), page=page)
 
     def _add_floating(self, node: Node, label: str) -> list[Node]:
         """A table or picture with its captions before it and its footnotes after it."""
@@ -164,6 +170,15 @@ class _TreeReader:
                 later.append((start, page))
                 before, offset = page, start
         return tuple(later)
+
+
+def _joined(runs: Iterable[Node]) -> str:
+    return " ".join(filter(None, (as_text(run.get("text")) for run in runs)))
+
+
+def _number(text: str) -> int | None:
+    """A number of digits; None for anything else, and for what is longer than any of them would be."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def _descriptions(picture: Node) -> Iterator[str]:

@@ -4,7 +4,8 @@ The operator named the address, so private ones are as good as public ones. Neit
 log: a refusal of Unstructured's API quotes the key it was sent.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,13 +27,15 @@ _log = get_logger(__name__)
 _USER_AGENT = f"Agentex/{version('agentex')}"
 _CONNECT_SECONDS = 10.0
 _WRITE_SECONDS = 60.0
+_CHECK_SECONDS = 20.0
 _SHORT_BYTES = 64 * 1024
 _BLOCK_BYTES = 256 * 1024
 # A service that is busy, being restarted or away; 500 is what they answer to a file that they fail on.
 _UNAVAILABLE = frozenset({408, 425, 429, 502, 503, 504})
 _KEY_REFUSED = frozenset({401, 403})
 # There is no such address, or it takes no such request.
-_MISFIT = frozenset({404, 405, 410, 501})
+_MISSING = frozenset({404, 410})
+_MISFIT = frozenset({405, 501})
 _SERVER_ERROR = 500
 
 FormFields = Mapping[str, str | Sequence[str]]
@@ -46,6 +49,13 @@ class ServiceState(StrEnum):
     KEY_REFUSED = "key_refused"
     UNEXPECTED = "unexpected"
     """Something else answers."""
+
+
+class AddressMissing(ParseFailure):
+    """The service has no such address."""
+
+    def __init__(self) -> None:
+        super().__init__(FailureReason.PARSER_SERVICE_UNEXPECTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +139,8 @@ class ServiceClient:
             return ParserServiceUnavailable(service=self.service)
         if status in _KEY_REFUSED:
             return ParseFailure(FailureReason.PARSER_SERVICE_KEY_REFUSED)
+        if status in _MISSING:
+            return AddressMissing()
         if response.has_redirect_location or status in _MISFIT or status < 400:
             return unexpected_answer()
         if status >= _SERVER_ERROR:
@@ -162,6 +174,18 @@ async def _detail(response: httpx.Response) -> str:
         return str(as_object(await read_short(response)).get("detail"))
     except ParseFailure:
         return ""
+
+
+async def state_of(question: Awaitable[bool]) -> ServiceState:
+    """What a question found that is answered with whether this is the service; it may take twenty seconds."""
+    try:
+        async with asyncio.timeout(_CHECK_SECONDS):
+            return ServiceState.OK if await question else ServiceState.UNEXPECTED
+    except (ParserServiceUnavailable, TimeoutError):
+        return ServiceState.UNREACHABLE
+    except ParseFailure as failure:
+        is_key = failure.reason is FailureReason.PARSER_SERVICE_KEY_REFUSED
+        return ServiceState.KEY_REFUSED if is_key else ServiceState.UNEXPECTED
 
 
 def refusal_reason(detail: str) -> FailureReason:
