@@ -36,6 +36,8 @@ _KEY_REFUSED = frozenset({401, 403})
 # There is no such address, or it takes no such request.
 _MISSING = frozenset({404, 410})
 _MISFIT = frozenset({405, 501})
+# mineru-api says so of a task that failed.
+_CONFLICT = 409
 _SERVER_ERROR = 500
 
 FormFields = Mapping[str, str | Sequence[str]]
@@ -143,7 +145,7 @@ class ServiceClient:
             return AddressMissing()
         if response.has_redirect_location or status in _MISFIT or status < 400:
             return unexpected_answer()
-        if status >= _SERVER_ERROR:
+        if status >= _SERVER_ERROR or status == _CONFLICT:
             return ParseFailure(FailureReason.PARSER_SERVICE_FAILED)
         return ParseFailure(refusal_reason(await _detail(response)))
 
