@@ -43,6 +43,7 @@ PIPELINE_REASONS = {
     "embedding_endpoint_unavailable",
     "embedding_model_misfit",
     "embedding_refused",
+    "parser_service_unavailable",
     "internal_error",
 }
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -29,7 +29,7 @@ from core.errors.requests import (
     UnreadableFile,
     UnsupportedFileType,
 )
-from core.errors.server import EmbeddingModelNotServed, StorageFull
+from core.errors.server import EmbeddingModelNotServed, ParserServiceUnavailable, StorageFull
 from ingestion.parsers.choice import choice_for, choice_of
 from ingestion.parsers.conversion.availability import conversion_state
 from ingestion.parsers.errors import ParseFailure
@@ -133,6 +133,7 @@ async def _wishes(
         FileTooLarge,
         PreviewBusy,
         EmbeddingModelNotServed,
+        ParserServiceUnavailable,
         StorageFull,
     ),
 )

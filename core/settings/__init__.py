@@ -17,7 +17,7 @@ from core.settings.embeddings import EmbeddingModelSetting
 from core.settings.http import AccessSettings
 from core.settings.json_values import read_json
 from core.settings.llm import LlmOptions
-from core.settings.parser_services import ParserServiceSettings
+from core.settings.parser_services import SERVICE_URLS, ParserServiceSettings
 from core.settings.skills import SkillSettings
 from core.settings.tool_policies import ToolPolicy
 from core.types.document_parsers import SWITCHABLE
@@ -27,8 +27,6 @@ from core.types.network import HostPort, is_loopback_host, parse_host_port
 _LONGEST_RUNTIME_DIR = 84
 _WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 (said, not bound)
 _SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret", "backup_passphrase")
-# The address of each parser that is a service.
-_SERVICE_URLS = {"unstructured_api": "unstructured_api_url", "docling": "docling_url", "mineru": "mineru_url"}
 
 
 class Settings(AccessSettings, SkillSettings, ParserServiceSettings, BaseSettings):  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -316,7 +314,7 @@ class Settings(AccessSettings, SkillSettings, ParserServiceSettings, BaseSetting
 
     @model_validator(mode="after")
     def _require_service_urls(self) -> "Settings":
-        for name, field in _SERVICE_URLS.items():
+        for name, field in SERVICE_URLS.items():
             if name in self.parsers and getattr(self, field) is None:
                 raise ValueError(
                     f"AGENTEX_PARSERS names {name}: set AGENTEX_{field.upper()}, the address of that service"

@@ -24,6 +24,10 @@ def _check_key(key: SecretStr) -> SecretStr:
     return key
 
 
+SERVICE_URLS = {"unstructured_api": "unstructured_api_url", "docling": "docling_url", "mineru": "mineru_url"}
+"""The setting with the address of each parser that is a service."""
+SERVICE_KEYS = {"unstructured_api": "unstructured_api_key", "docling": "docling_api_key", "mineru": "mineru_api_key"}
+"""The setting with its key."""
 ServiceUrl = Annotated[str, AfterValidator(_check_url)]
 """An address without credentials, query and slash at its end."""
 ServiceKey = Annotated[SecretStr, AfterValidator(_check_key)]

@@ -254,4 +254,4 @@ def test_failure_has_words_in_both_languages(reason):
     assert not chinese.search(failure.message + failure.next_action)
     assert chinese.search(failure.message_zh)
     assert chinese.search(failure.next_action_zh)
-    assert failure.retryable == (reason in ("parser_crashed", "parse_timeout"))
+    assert failure.retryable == (reason in ("parser_crashed", "parse_timeout", "parser_service_failed"))

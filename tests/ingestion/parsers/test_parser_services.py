@@ -18,6 +18,7 @@ from ingestion.parsers.external import ExternalParsers
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.remote import docling
+from ingestion.parsers.remote.checks import check_services
 from ingestion.parsers.sandbox.client import ignore_progress
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from tests.fixtures.http.client import eventually
@@ -53,8 +54,11 @@ def path(tmp_path: Path) -> Path:
 
 
 def settings_of(services: ParsingServices, **changes: Any) -> Settings:
-    fields = {name.removeprefix("AGENTEX_").lower(): value for name, value in services.variables.items()}
-    return Settings(_env_file=None, **{**fields, **changes})
+    fields: dict[str, Any] = {
+        name.removeprefix("AGENTEX_").lower(): value for name, value in services.variables.items()
+    }
+    fields |= changes
+    return Settings(_env_file=None, **fields)
 
 
 def server_of(services: ParsingServices, name: str) -> ParsingServiceServer:
@@ -284,6 +288,20 @@ async def test_question_that_is_lost_costs_no_conversion(services: ParsingServic
         services.docling.is_restarted = True
         with pytest.raises(ParserServiceUnavailable):
             await outcome_of(parsers, path, "docling")
+
+
+async def test_check_tells_a_wrong_key_from_another_service_and_from_none(services: ParsingServices):
+    assert set((await check_services(settings_of(services))).values()) == {"ok"}
+    wrong = dict.fromkeys(("unstructured_api_key", "docling_api_key", "mineru_api_key"), "guessed")
+    assert set((await check_services(settings_of(services, **wrong))).values()) == {"key_refused"}
+    other = {"unstructured_api_url": services.docling.url, "docling_url": services.mineru.url}
+    there = {**other, "mineru_url": f"{services.mineru.url}/api"}
+    # mineru-api's proxy refuses the header of docling-serve before it says anything else.
+    found = await check_services(settings_of(services, **there))
+    assert found == {"unstructured_api": "key_refused", "docling": "key_refused", "mineru": "unexpected"}
+    assert await check_services(settings_of(services, parsers=("mineru",), mineru_url="http://127.0.0.1:9")) == {
+        "mineru": "unreachable"
+    }
 
 
 async def test_number_of_a_task_is_no_address(services: ParsingServices, path: Path):
