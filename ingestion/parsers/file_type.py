@@ -138,6 +138,11 @@ def has_parser(name: str, conversion: Conversion = Conversion.OFF) -> bool:
     return suffix in _BY_SUFFIX or (conversion is not Conversion.OFF and suffix in CONVERTED_BY_SUFFIX)
 
 
+def ending_of(name: str) -> str:
+    """The ending by which a file's type is told, in lower case and without its dot."""
+    return _suffix(name).removeprefix(".")
+
+
 def refuse_document_by_name(name: str) -> None:
     """Raise UnsupportedFileType for the name of an Office document or e-book, which are zip containers too."""
     suffix = _suffix(name)
