@@ -30,8 +30,7 @@ from core.errors.requests import (
     UnsupportedFileType,
 )
 from core.errors.server import EmbeddingModelNotServed, StorageFull
-from ingestion.parsers.choice import choice_for, choice_of
-from ingestion.parsers.conversion.availability import conversion_state
+from ingestion.parsers.choice import choice_for, choice_of, format_support
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.file_type import detect_type, ending_of
 from ingestion.parsers.sandbox.protocol import ParseRequest
@@ -193,8 +192,8 @@ async def _sent(context: AppContext, request: Request) -> AsyncGenerator[tuple[P
     settings = await context.live.now()
     async with single_file_form(request, max_bytes=settings.max_upload_bytes) as form:
         name = document_names.clean_name(form.file.filename or "")
-        conversion = conversion_state(context.settings)
-        file_type = detect_type(name, await read_head(form.file), form.file.size or 0, conversion)
+        support = format_support(context.settings)
+        file_type = detect_type(name, await read_head(form.file), form.file.size or 0, support)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
             path = Path(folder) / "file"
             await _write(path, form.file)

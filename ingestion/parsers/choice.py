@@ -12,6 +12,7 @@ from ingestion.parsers.conversion.formats import BY_MEDIA_TYPE
 from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.external import reads
+from ingestion.parsers.format_support import FormatSupport
 from kb_service.models import Document, KnowledgeBase
 
 INHERIT = "inherit"
@@ -97,9 +98,10 @@ def parser_beside(settings: Settings, media_type: str) -> str | None:
     return next((name for name in names if reads(name, media_type, settings)), None)
 
 
-def beside_ours(settings: Settings) -> frozenset[str]:
-    """Media types that only a parser beside ours reads on this server."""
-    return frozenset(media_type for media_type in BY_MEDIA_TYPE if parser_beside(settings, media_type))
+def format_support(settings: Settings) -> FormatSupport:
+    """What this server reads beside the formats of our parsers."""
+    also_read = frozenset(media_type for media_type in BY_MEDIA_TYPE if parser_beside(settings, media_type))
+    return FormatSupport(conversion_state(settings), also_read)
 
 
 def choice_of(knowledge_base: KnowledgeBase) -> ParserChoice:

@@ -45,6 +45,19 @@ _READERS = {
 }
 _READERS_OF_PAGES = frozenset({"pdf", "image"})
 _READERS_OF_TEXTS = {"rst": "rst", "org": "org"}
+_VARIABLES = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LC_ALL": "C.UTF-8",
+    "DO_NOT_TRACK": "true",
+    "HF_HUB_OFFLINE": "1",
+    # It would compile for 8 s in each fork, what then takes milliseconds a page, and write into the environment.
+    "NUMBA_DISABLE_JIT": "1",
+    "OMP_NUM_THREADS": "1",
+    "OMP_THREAD_LIMIT": "1",
+    "SCARF_NO_ANALYTICS": "true",
+    "TRANSFORMERS_OFFLINE": "1",
+    "UNSTRUCTURED_DISABLE_NOTICE": "1",
+}
 _PREFIX = "agentex-unstructured-"
 _START_SECONDS = 120
 _IDLE_SECONDS = 120
@@ -177,7 +190,8 @@ async def _start(python: Path) -> Process:
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
-        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
+        # Models that the operator has put into the environment; nothing is fetched.
+        env={**_VARIABLES, "HF_HOME": str(python.parent.parent / "models")},
         start_new_session=True,
     )
 

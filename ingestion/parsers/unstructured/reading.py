@@ -1,10 +1,8 @@
 """How unstructured reads one file: its partitioner, its options, and what becomes of its exceptions."""
 
-# Of libraries that Agentex's own environment does not have.
-# pyright: reportMissingImports=false
-
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 from ingestion.parsers.unstructured import stand_ins
@@ -55,6 +53,8 @@ def partition(path: str, reader: str, strategy: str, encoding: str | None) -> It
         getattr(import_module(f"unstructured.partition.{reader}"), f"partition_{reader}"),
     )
     options: dict[str, Any] = {"filename": path}
+    if reader == "pdf":
+        _refuse_protected(path)
     if reader in OF_PAGES:
         options |= _options_of_pages(reader, strategy)
     elif reader in _MAIL:
@@ -62,6 +62,17 @@ def partition(path: str, reader: str, strategy: str, encoding: str | None) -> It
     if encoding is not None and reader in _TEXTS:
         options["encoding"] = encoding
     return (cast("Mapping[str, Any]", element.to_dict()) for element in function(**options))
+
+
+def _refuse_protected(path: str) -> None:
+    """Raise what pypdf raises for a password; the library takes the document for an empty one."""
+    pypdf = import_module("pypdf")
+    with Path(path).open("rb") as file:
+        document = pypdf.PdfReader(file)
+        if document.is_encrypted:
+            document.decrypt("")
+            # Raises if that was not the password.
+            len(document.pages)
 
 
 def _options_of_pages(reader: str, strategy: str) -> dict[str, Any]:

