@@ -24,6 +24,7 @@ from ingestion.attempts.failures import LeaseLost, fail_as_poison, is_outage, re
 from ingestion.attempts.lease_heartbeat import renew_while
 from ingestion.context import WorkerContext
 from ingestion.parsers.choice import choice_for
+from ingestion.parsers.file_type import ending_of
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.client import parse_limits
 from ingestion.parsers.sandbox.protocol import ParseRequest
@@ -230,14 +231,20 @@ async def _parse_each(
     async with AsyncExitStack() as copies:
         for document in (claimed.document for claimed in batch):
             try:
-                choice = choice_for(document.media_type, document, batch[0].parser, context.settings.parsers)
+                choice = choice_for(context.settings, document.media_type, document, batch[0].parser)
                 copy = context.store.local_copy(document.storage_key)
                 path = await copies.enter_async_context(copy)
             except Exception as error:  # noqa: BLE001 - a document whose file is missing fails by itself
                 parsed[document.id] = error
             else:
                 requests[document.id] = ParseRequest(
-                    path, document.media_type, limits, document.chosen_encoding, choice.parser, choice.strategy
+                    path,
+                    document.media_type,
+                    limits,
+                    document.chosen_encoding,
+                    choice.parser,
+                    choice.strategy,
+                    ending_of(document.name),
                 )
         if requests:
             outcomes = await context.parser.parse_each(list(requests.values()), listener=progress.report_parsing)

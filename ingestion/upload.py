@@ -17,10 +17,9 @@ from core.runtime_config.live import LiveSettings
 from core.settings import Settings
 from core.types.document_parsers import AUTO_STRATEGY
 from ingestion.parsers import has_preflight, run_preflight
-from ingestion.parsers.choice import check_choice
-from ingestion.parsers.conversion.availability import conversion_state
-from ingestion.parsers.conversion.state import Conversion
+from ingestion.parsers.choice import check_choice, format_support
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
+from ingestion.parsers.format_support import FormatSupport
 from ingestion.parsers.limits import ParseLimits
 from kb_service.document_names import clean_name
 from kb_service.documents.metadata import Attributes, parse_attributes
@@ -134,9 +133,9 @@ class UploadService:
         self._after_commit = after_commit
 
     @property
-    def conversion(self) -> Conversion:
-        """Whether documents are converted that no parser reads."""
-        return conversion_state(self._live.environment)
+    def support(self) -> FormatSupport:
+        """What this server reads beside the formats of our parsers."""
+        return format_support(self._live.environment)
 
     def options(
         self, on_conflict: str, metadata: str | None, *, parser: str | None = None, strategy: str | None = None
@@ -192,7 +191,7 @@ class UploadService:
             raise FileTooLarge(max_bytes=target.max_bytes)
         options = self.options(file.on_conflict, file.metadata, parser=file.parser, strategy=file.strategy)
         name = clean_name(file.name)
-        detected = detect_type(name, await file.head(), file.size, self.conversion)
+        detected = detect_type(name, await file.head(), file.size, self.support)
         if not file.size:
             raise EmptyFile(field="file")
         if has_preflight(detected.name):

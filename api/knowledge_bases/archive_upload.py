@@ -123,7 +123,7 @@ async def _upload_member(
     """Upload one member; raises only errors that concern the whole archive."""
     answer = MemberAnswer(path=member.path, name=member.name)
     try:
-        detected = await archive.detect(member, service.conversion)
+        detected = await archive.detect(member, service.support)
         file_type = FileType(detected.name, detected.file_type)
         content = archive.read(member)
         result = await service.upload_stream(target, member.name, file_type, content, options)

@@ -30,10 +30,9 @@ from core.errors.requests import (
     UnsupportedFileType,
 )
 from core.errors.server import EmbeddingModelNotServed, ParserServiceUnavailable, StorageFull
-from ingestion.parsers.choice import choice_for, choice_of
-from ingestion.parsers.conversion.availability import conversion_state
+from ingestion.parsers.choice import choice_for, choice_of, format_support
 from ingestion.parsers.errors import ParseFailure
-from ingestion.parsers.file_type import detect_type
+from ingestion.parsers.file_type import detect_type, ending_of
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.preview import SplitPreview, SplitRequest, unreadable_file
 from kb_service import document_names
@@ -162,11 +161,12 @@ async def preview_split(
     async with source as (path, media_type):
         encoding = document.chosen_encoding if document else None
         try:
-            choice = choice_for(media_type, document, choice_of(row), context.settings.parsers)
+            choice = choice_for(context.settings, media_type, document, choice_of(row))
         except ParseFailure as failure:
             raise unreadable_file(failure) from failure
+        ending = ending_of(document.name) if document else ""
         parse_request = ParseRequest(
-            path, media_type, encoding=encoding, parser=choice.parser, strategy=choice.strategy
+            path, media_type, encoding=encoding, parser=choice.parser, strategy=choice.strategy, ending=ending
         )
         split_request = SplitRequest(parse_request, splitting, counter, wishes.pieces)
         preview = await context.knowledge.previews.preview(split_request)
@@ -193,8 +193,8 @@ async def _sent(context: AppContext, request: Request) -> AsyncGenerator[tuple[P
     settings = await context.live.now()
     async with single_file_form(request, max_bytes=settings.max_upload_bytes) as form:
         name = document_names.clean_name(form.file.filename or "")
-        conversion = conversion_state(context.settings)
-        file_type = detect_type(name, await read_head(form.file), form.file.size or 0, conversion)
+        support = format_support(context.settings)
+        file_type = detect_type(name, await read_head(form.file), form.file.size or 0, support)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
             path = Path(folder) / "file"
             await _write(path, form.file)

@@ -180,6 +180,11 @@ class Settings(AccessSettings, SkillSettings, ParserServiceSettings, BaseSetting
         description="Programs beside our own parsers that read documents, by commas: libreoffice converts old "
         "Office files (doc, xls, ppt); unstructured can be chosen per knowledge base and per upload.",
     )
+    unstructured_dir: Path | None = Field(
+        default=None,
+        description="Virtual environment of the parser unstructured; without it the folder unstructured in that of "
+        "Agentex.",
+    )
     ocr_languages: str = Field(
         default="chi_sim+eng",
         pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",

@@ -245,7 +245,7 @@ class _Crawl:
         self._follow(page.url, links, depth)
         media_type = "text/html" if is_html else page.media_type
         name = _name(page.url, media_type)
-        if not body.strip() or not has_parser(name, self._source.environment.conversion):
+        if not body.strip() or not has_parser(name, self._source.environment.support):
             return None
         state = {**page.validators, "media_type": media_type, **({"links": links} if links else {})}
         url = str(page.url)

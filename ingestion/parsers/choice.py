@@ -7,9 +7,12 @@ from core.errors.requests import InvalidRequest, ParserNotEnabled
 from core.settings import Settings
 from core.types.document_parsers import AUTO_STRATEGY, BUILT_IN, PARSERS_BY_NAME
 from ingestion.parsers import PARSERS
+from ingestion.parsers.conversion.availability import conversion_state
 from ingestion.parsers.conversion.formats import BY_MEDIA_TYPE
+from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.external import reads
+from ingestion.parsers.format_support import FormatSupport
 from kb_service.models import Document, KnowledgeBase
 
 INHERIT = "inherit"
@@ -56,13 +59,13 @@ def check_choice(settings: Settings, parser: str | None, strategy: str | None, *
 def check_document_choice(settings: Settings, media_type: str, parser: str | None, strategy: str | None) -> None:
     """Check a choice for one document, as ``check_choice``; InvalidRequest too if that parser does not read its format."""
     check_choice(settings, parser, strategy, also=INHERIT)
-    if parser not in {None, INHERIT, BUILT_IN} and not reads(str(parser), media_type):
+    if parser not in {None, INHERIT, BUILT_IN} and not reads(str(parser), media_type, settings):
         error = f"{parser} does not read {media_type}: leave the choice out"
         raise InvalidRequest("parser", error, f"{parser} 不读取 {media_type}：请不要指定该解析器")
 
 
 def choice_for(
-    media_type: str, document: Document | None, knowledge_base: ParserChoice, enabled: Collection[str]
+    settings: Settings, media_type: str, document: Document | None, knowledge_base: ParserChoice
 ) -> ParserChoice:
     """The parser that reads a file now.
 
@@ -72,7 +75,6 @@ def choice_for(
     Args:
         document: whose file it is, if it is one's.
         knowledge_base: its choice.
-        enabled: the operator's ``AGENTEX_PARSERS``.
 
     Raises:
         ParseFailure: ``parser_not_enabled``.
@@ -81,18 +83,25 @@ def choice_for(
     if document is not None and document.chosen_parser is not None:
         chosen = ParserChoice(document.chosen_parser, document.chosen_strategy or AUTO_STRATEGY)
     if chosen.parser != BUILT_IN:
-        if chosen.parser not in enabled:
+        if chosen.parser not in settings.parsers:
             raise ParseFailure(FailureReason.PARSER_NOT_ENABLED, chosen.parser)
-        if reads(chosen.parser, media_type):
+        if reads(chosen.parser, media_type, settings):
             return chosen
-    return ParserChoice(parser_beside(media_type, enabled) or BUILT_IN)
+    return ParserChoice(parser_beside(settings, media_type) or BUILT_IN)
 
 
-def parser_beside(media_type: str, enabled: Collection[str]) -> str | None:
+def parser_beside(settings: Settings, media_type: str) -> str | None:
     """The parser for a format that neither ours nor a conversion reads; None if they do, or none does."""
-    if media_type in PARSERS or (media_type in BY_MEDIA_TYPE and "libreoffice" in enabled):
+    if media_type in PARSERS or conversion_state(settings) is Conversion.ON:
         return None
-    return next((name for name in PARSERS_BY_NAME if name in enabled and reads(name, media_type)), None)
+    names = (name for name in PARSERS_BY_NAME if name in settings.parsers)
+    return next((name for name in names if reads(name, media_type, settings)), None)
+
+
+def format_support(settings: Settings) -> FormatSupport:
+    """What this server reads beside the formats of our parsers."""
+    also_read = frozenset(media_type for media_type in BY_MEDIA_TYPE if parser_beside(settings, media_type))
+    return FormatSupport(conversion_state(settings), also_read)
 
 
 def choice_of(knowledge_base: KnowledgeBase) -> ParserChoice:

@@ -3,7 +3,7 @@
 A parser is a line in ``core.types.document_parsers.OPTIONAL_PARSERS``. Its module has two functions and loads no
 library of its parser: the API asks it which formats are read.
 
-- ``reads(media_type) -> bool``
+- ``reads(media_type, settings) -> bool``
 - ``open_parser(settings) -> ExternalParser``: starts nothing before the first document.
 """
 
@@ -33,7 +33,7 @@ class ExternalParser(Protocol):
         """Read one file within ``request.limits``; cancellation ends the work at once.
 
         Args:
-            request: the file, its media type (``file_ending`` gives an ending) and ``strategy``.
+            request: the file, its media type and ``ending``, and the ``strategy``.
 
         Raises:
             ParseFailure: for what the file, its limits or the parser do not allow.
@@ -47,7 +47,7 @@ class ExternalParser(Protocol):
 
 
 class _ParserModule(Protocol):
-    def reads(self, media_type: str) -> bool: ...
+    def reads(self, media_type: str, settings: Settings) -> bool: ...
 
     def open_parser(self, settings: Settings) -> ExternalParser: ...
 
@@ -57,17 +57,15 @@ def _module(name: str) -> _ParserModule:
     return cast("_ParserModule", import_module(PARSERS_BY_NAME[name].module))
 
 
-def reads(name: str, media_type: str) -> bool:
-    """Whether a parser of the registry reads a format; False for an unknown name."""
-    return name in PARSERS_BY_NAME and _module(name).reads(media_type)
+def reads(name: str, media_type: str, settings: Settings) -> bool:
+    """Whether a parser of the registry reads a format on this server; False for an unknown name."""
+    return name in PARSERS_BY_NAME and _module(name).reads(media_type, settings)
 
 
-def file_ending(media_type: str) -> str:
-    """The usual ending of a format's files, without a dot: for parsers that go by the name of a file."""
-    form = PARSERS.get(media_type)
-    if form is not None:
-        return form.endings.split()[0]
-    return BY_MEDIA_TYPE[media_type].file_type
+def file_ending(request: ParseRequest) -> str:
+    """The ending of a file's name, without a dot, or the usual one: for parsers that go by names of files."""
+    form = PARSERS.get(request.media_type) or BY_MEDIA_TYPE[request.media_type]
+    return request.ending or form.endings.split()[0]
 
 
 class ExternalParsers:

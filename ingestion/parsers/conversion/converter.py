@@ -21,8 +21,8 @@ from ingestion.parsers.conversion.formats import ConvertedFormat
 from ingestion.parsers.conversion.launch import DAMAGED, OUTPUT, PROFILE, PROTECTED
 from ingestion.parsers.conversion.profile import write_profile
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.leftovers import make_folder, sweep_folders
 from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.sandbox.folders import document_folder
 from ingestion.parsers.sandbox.memory import ChildMemoryWatch, ProcessMemory
 
 _log = get_logger(__name__)
@@ -44,7 +44,6 @@ class OfficeConverter:
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
-        self._is_swept = False
 
     @asynccontextmanager
     async def converted(self, path: Path, form: ConvertedFormat, limits: ParseLimits) -> AsyncGenerator[Path]:
@@ -57,16 +56,10 @@ class OfficeConverter:
             ParseFailure: ``corrupt_file``, ``converter_missing``, ``conversion_failed``, ``password_protected``, ``parse_timeout`` or
                 ``parse_memory``.
         """
-        if not self._is_swept:
-            self._is_swept = True
-            await asyncio.to_thread(sweep_folders, _PREFIX)
-        folder = make_folder(_PREFIX)
-        try:
+        async with document_folder(_PREFIX) as folder:
             async with self._turn:
                 target = await _convert(folder, path, form, limits)
             yield target
-        finally:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 def open_converter(settings: Settings) -> OfficeConverter | None:

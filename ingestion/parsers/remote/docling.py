@@ -48,8 +48,9 @@ _PAUSE_SECONDS = 0.5
 _MOST_LOST_QUESTIONS = 5
 
 
-def reads(media_type: str) -> bool:
+def reads(media_type: str, settings: Settings) -> bool:
     """Whether files of a format are sent there."""
+    del settings
     return media_type in _READ
 
 

@@ -17,8 +17,9 @@ from ingestion.parsers.remote.service_client import SentFile, ServiceClient, Ser
 _READ = frozenset(MEDIA_TYPE_OF[name] for name in ("pdf", "docx", "pptx", "xlsx", "png", "jpeg", "tiff", "webp", "bmp"))
 
 
-def reads(media_type: str) -> bool:
+def reads(media_type: str, settings: Settings) -> bool:
     """Whether files of a format are sent there."""
+    del settings
     return media_type in _READ
 
 

@@ -1,18 +1,17 @@
 """The external parser of a parsing service: it sends the file there and has the parser child read the answer."""
 
 import asyncio
-import shutil
 from pathlib import Path
 from typing import Protocol
 
 from core.settings import Settings
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.external import ProgressListener, file_ending
-from ingestion.parsers.leftovers import make_folder, sweep_folders
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.remote.service_client import SentFile, ServiceState
 from ingestion.parsers.sandbox.client import ParserChild
+from ingestion.parsers.sandbox.folders import document_folder
 from ingestion.parsers.sandbox.protocol import ParseRequest
 
 _PREFIX = "agentex-answer-"
@@ -55,18 +54,13 @@ class RemoteParser:
         self._service = service
         self._seconds = settings.parser_service_seconds
         self._child = ParserChild()
-        self._is_swept = False
 
     async def parse(self, request: ParseRequest, listener: ProgressListener) -> ParsedDocument:
         """Have the service read one file; see ``ExternalParser.parse``. Cancellation closes the connection at once."""
         # The services tell no progress within one document.
         del listener
-        if not self._is_swept:
-            self._is_swept = True
-            await asyncio.to_thread(sweep_folders, _PREFIX)
-        folder = make_folder(_PREFIX)
-        document = SentFile(request.path, f"document.{file_ending(request.media_type)}", request.media_type)
-        try:
+        document = SentFile(request.path, f"document.{file_ending(request)}", request.media_type)
+        async with document_folder(_PREFIX) as folder:
             answer = folder / "answer.json"
             try:
                 async with asyncio.timeout(self._seconds):
@@ -74,8 +68,6 @@ class RemoteParser:
             except TimeoutError as error:
                 raise ParseFailure(FailureReason.PARSE_TIMEOUT) from error
             return await self._child.parse(answer, self._service.answer_type, limits=request.limits)
-        finally:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def close(self) -> None:
         await asyncio.gather(self._service.close(), self._child.close())

@@ -27,8 +27,9 @@ _READ = frozenset(
 )
 
 
-def reads(media_type: str) -> bool:
+def reads(media_type: str, settings: Settings) -> bool:
     """Whether files of a format are sent there."""
+    del settings
     return media_type in _READ
 
 

@@ -33,6 +33,7 @@ class ParseRequest:
         encoding: None to detect it.
         parser: Which one reads it (``core.types.document_parsers``).
         strategy: How, if that parser has strategies.
+        ending: Of the document's name, in lower case and without its dot.
     """
 
     path: Path
@@ -41,6 +42,7 @@ class ParseRequest:
     encoding: str | None = None
     parser: str = BUILT_IN
     strategy: str = AUTO_STRATEGY
+    ending: str = ""
 
 
 def max_reply_bytes(limits: ParseLimits) -> int:

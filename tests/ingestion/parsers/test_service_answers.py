@@ -111,6 +111,24 @@ def test_word_document_of_mineru_has_no_pages(folder: Path):
     assert (document.pages, blocks(document)) == (None, [("paragraph", 0, None, "An otter.")])
 
 
+def test_sheet_of_a_workbook_is_a_section_and_a_sentence_is_no_heading(folder: Path):
+    def element(kind: str, text: str, sheet: str) -> dict[str, Any]:
+        return {"type": kind, "text": text, "metadata": {"page_name": sheet, "page_number": 1}}
+
+    parts = (
+        element("Title", "Otters", "2025"),
+        element("Title", "They hold hands.", "2025"),
+        element("Text", "9", "2026"),
+    )
+    assert blocks(read(folder, UNSTRUCTURED, [*parts])) == [
+        ("heading", 1, 1, "2025"),
+        ("heading", 2, 1, "Otters"),
+        ("paragraph", 0, 1, "They hold hands."),
+        ("heading", 1, 1, "2026"),
+        ("paragraph", 0, 1, "9"),
+    ]
+
+
 def test_table_without_markup_keeps_its_text(folder: Path):
     element = {"type": "Table", "text": "Otter 3 9", "metadata": {"text_as_html": "<p></p>"}}
     assert blocks(read(folder, UNSTRUCTURED, [element])) == [("paragraph", 0, None, "Otter 3 9")]
@@ -167,13 +185,13 @@ REFERENCES = (
         ),
         (
             UNSTRUCTURED,
-            [{"type": "Title", "text": "An otter.", "metadata": {"page_number": "1", "category_depth": [3]}}],
-            [("heading", 1, None, "An otter.")],
+            [{"type": "Title", "text": "Otters", "metadata": {"page_number": "1", "category_depth": [3]}}],
+            [("heading", 1, None, "Otters")],
         ),
         (
             UNSTRUCTURED,
-            [{"type": "Title", "text": "An otter.", "metadata": {"category_depth": 10**9}}],
-            [("heading", 9, None, "An otter.")],
+            [{"type": "Title", "text": "Otters", "metadata": {"category_depth": 10**9}}],
+            [("heading", 9, None, "Otters")],
         ),
         (DOCLING, {"status": "failure", "document": {}}, FailureReason.PARSER_SERVICE_FAILED),
         (
