@@ -178,7 +178,8 @@ class Settings(AccessSettings, SkillSettings, ParserServiceSettings, BaseSetting
     parsers: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Programs beside our own parsers that read documents, by commas: libreoffice converts old "
-        "Office files (doc, xls, ppt); unstructured can be chosen per knowledge base and per upload.",
+        "Office files (doc, xls, ppt); unstructured, and the services unstructured_api, docling and mineru, can be chosen "
+        "per knowledge base and per upload.",
     )
     unstructured_dir: Path | None = Field(
         default=None,

@@ -26,7 +26,7 @@ from ingestion.parsers.remote.service_client import (
     FormFields,
     SentFile,
     ServiceClient,
-    ServiceState,
+    ServiceFinding,
     read_short,
     save,
     state_of,
@@ -125,7 +125,7 @@ class DoclingServe:
             raise unexpected_answer()
         return status
 
-    async def check(self) -> ServiceState:
+    async def check(self) -> ServiceFinding:
         """Ask after a task that does not exist, which only the right key may."""
         return await state_of(self._ask())
 

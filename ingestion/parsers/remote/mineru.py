@@ -12,7 +12,7 @@ from core.settings import Settings
 from ingestion.parsers import MEDIA_TYPE_OF
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.remote.parser import RemoteParser
-from ingestion.parsers.remote.service_client import SentFile, ServiceClient, ServiceState, read_short, save, state_of
+from ingestion.parsers.remote.service_client import SentFile, ServiceClient, ServiceFinding, read_short, save, state_of
 
 _READ = frozenset(MEDIA_TYPE_OF[name] for name in ("pdf", "docx", "pptx", "xlsx", "png", "jpeg", "tiff", "webp", "bmp"))
 
@@ -56,7 +56,7 @@ class MineruApi:
         async with self._client.post_file("/file_parse", form, document) as response:
             await save(response, answer, limits.archive_bytes)
 
-    async def check(self) -> ServiceState:
+    async def check(self) -> ServiceFinding:
         """Ask for its health."""
         return await state_of(self._ask())
 

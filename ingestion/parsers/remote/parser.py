@@ -9,7 +9,7 @@ from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.external import ProgressListener, file_ending
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
-from ingestion.parsers.remote.service_client import SentFile, ServiceState
+from ingestion.parsers.remote.service_client import SentFile, ServiceFinding
 from ingestion.parsers.sandbox.client import ParserChild
 from ingestion.parsers.sandbox.folders import document_folder
 from ingestion.parsers.sandbox.protocol import ParseRequest
@@ -34,7 +34,7 @@ class ParsingService(Protocol):
         """
         ...
 
-    async def check(self) -> ServiceState:
+    async def check(self) -> ServiceFinding:
         """Whether the service answers and takes the key."""
         ...
 

@@ -43,7 +43,7 @@ _SERVER_ERROR = 500
 FormFields = Mapping[str, str | Sequence[str]]
 
 
-class ServiceState(StrEnum):
+class ServiceFinding(StrEnum):
     """What a check of a service found."""
 
     OK = "ok"
@@ -178,16 +178,16 @@ async def _detail(response: httpx.Response) -> str:
         return ""
 
 
-async def state_of(question: Awaitable[bool]) -> ServiceState:
+async def state_of(question: Awaitable[bool]) -> ServiceFinding:
     """What a question found that is answered with whether this is the service; it may take twenty seconds."""
     try:
         async with asyncio.timeout(_CHECK_SECONDS):
-            return ServiceState.OK if await question else ServiceState.UNEXPECTED
+            return ServiceFinding.OK if await question else ServiceFinding.UNEXPECTED
     except (ParserServiceUnavailable, TimeoutError):
-        return ServiceState.UNREACHABLE
+        return ServiceFinding.UNREACHABLE
     except ParseFailure as failure:
         is_key = failure.reason is FailureReason.PARSER_SERVICE_KEY_REFUSED
-        return ServiceState.KEY_REFUSED if is_key else ServiceState.UNEXPECTED
+        return ServiceFinding.KEY_REFUSED if is_key else ServiceFinding.UNEXPECTED
 
 
 def refusal_reason(detail: str) -> FailureReason:

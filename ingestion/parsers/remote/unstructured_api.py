@@ -12,7 +12,7 @@ from core.settings import Settings
 from ingestion.parsers import MEDIA_TYPE_OF
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.remote.parser import RemoteParser
-from ingestion.parsers.remote.service_client import SentFile, ServiceClient, ServiceState, read_short, save, state_of
+from ingestion.parsers.remote.service_client import SentFile, ServiceClient, ServiceFinding, read_short, save, state_of
 
 _PATH = "/general/v0/general"
 # Plain texts gain nothing: the service takes them for UTF-8 and splits them by guesses.
@@ -64,7 +64,7 @@ class UnstructuredApi:
         async with self._client.post_file(_PATH, form, document) as response:
             await save(response, answer, limits.archive_bytes)
 
-    async def check(self) -> ServiceState:
+    async def check(self) -> ServiceFinding:
         """Have one word read: nothing less says whether the key is right."""
         with tempfile.NamedTemporaryFile(suffix=".txt") as file:
             file.write(b"Agentex")
