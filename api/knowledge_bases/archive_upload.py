@@ -8,7 +8,7 @@ from api.http.multipart import single_file_form
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
-from api.knowledge_bases.upload import FORM_FIELDS, files_body, upload_answer, upload_service
+from api.knowledge_bases.upload import FORM_FIELDS, UploadQuery, files_body, upload_answer, upload_service
 from core.auth.permissions import Permission
 from core.errors.auth import KnowledgeBaseNotFound, ReadOnly
 from core.errors.base import AgentexError
@@ -29,7 +29,6 @@ from ingestion.upload import UploadOptions, UploadService, UploadTarget
 from ingestion.zip_upload import ZipMember, ZipUpload, open_zip_upload
 from kb_service import document_names
 from kb_service.documents.storage import FileType
-from kb_service.documents.upload import OnConflict
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
 Write = Depends(requires(Permission.KB_WRITE))
@@ -88,7 +87,7 @@ async def upload_archive(
     request: Request,
     principal: CurrentPrincipal,
     context: CurrentContext,
-    on_conflict: OnConflict = OnConflict.REPLACE,
+    defaults: UploadQuery,
 ) -> Envelope[ArchiveAnswer]:
     """Upload a zip file; each member that can be read becomes a document of its own.
 
@@ -100,12 +99,7 @@ async def upload_archive(
     target = await service.open(principal, kb_id)
     async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
         fields = form.fields
-        options = service.options(
-            fields.get("on_conflict", on_conflict),
-            fields.get("metadata"),
-            parser=fields.get("parser"),
-            strategy=fields.get("strategy"),
-        )
+        options = service.options(metadata=fields.get("metadata"), **defaults.options(fields))
         name = document_names.clean_name(form.file.filename or "")
         archive = await open_zip_upload(form.file.file, name, ParseLimits())
         try:

@@ -12,7 +12,14 @@ from api.http.multipart import FormFile, missing_file, read_file_batches, single
 from api.http.responses import Empty, Envelope, ErrorBody, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.knowledge_bases.schemas import DocumentAnswer, UploadAnswer, document_answer, load_document_answer
-from api.knowledge_bases.upload import FORM_FIELDS, files_body, received_file, upload_answer, upload_service
+from api.knowledge_bases.upload import (
+    FORM_FIELDS,
+    UploadQuery,
+    files_body,
+    received_file,
+    upload_answer,
+    upload_service,
+)
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.db.pagination import PageRequest
@@ -47,7 +54,6 @@ from kb_service.documents.actions import ActionName
 from kb_service.documents.metadata_filter import parse_conditions
 from kb_service.documents.queries import SORT_FIELDS, DocumentFilter
 from kb_service.documents.update import ParserChange
-from kb_service.documents.upload import OnConflict
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import DocumentStatus
 
@@ -173,7 +179,7 @@ async def upload_document(
     request: Request,
     principal: CurrentPrincipal,
     context: CurrentContext,
-    on_conflict: OnConflict = OnConflict.REPLACE,
+    defaults: UploadQuery,
 ) -> Envelope[UploadAnswer]:
     """Upload one file. When this answers, the file is safe and will be indexed.
 
@@ -183,7 +189,7 @@ async def upload_document(
     service = upload_service(context)
     target = await service.open(principal, kb_id)
     async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
-        file = received_file(form.file, form.fields, on_conflict)
+        file = received_file(form.file, form.fields, defaults)
         (result,) = await service.upload(target, [file])
     if isinstance(result, AgentexError):
         raise result
@@ -201,7 +207,7 @@ async def upload_documents(
     request: Request,
     principal: CurrentPrincipal,
     context: CurrentContext,
-    on_conflict: OnConflict = OnConflict.REPLACE,
+    defaults: UploadQuery,
 ) -> Envelope[BatchAnswer]:
     """Upload up to 1,000 files in one request of at most 4 GiB.
 
@@ -215,7 +221,7 @@ async def upload_documents(
     language = request.headers.get("accept-language", "")
 
     async def upload(batch: Sequence[FormFile]) -> None:
-        files = [received_file(sent.file, sent.fields, on_conflict, is_cut=sent.is_too_large) for sent in batch]
+        files = [received_file(sent.file, sent.fields, defaults, is_cut=sent.is_too_large) for sent in batch]
         for file, result in zip(files, await service.upload(target, files), strict=True):
             item = BatchItem(name=file.name, document=None, error=None)
             if isinstance(result, AgentexError):
