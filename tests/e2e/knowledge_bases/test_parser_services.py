@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from core.errors.server import ParserServiceUnavailable
 from tests.fixtures.http.client import Api, check_success, eventually
 from tests.fixtures.product.server import Server
 from tests.fixtures.servers.parser_services import KEY, ParsingServices, fixed
@@ -69,6 +70,10 @@ def test_refusal_is_final_and_an_outage_waits(user: Api, services: ParsingServic
     postponed = eventually(lambda: (user.document(kb, waiting)["failure"] or {}).get("reason"), what="it is postponed")
     assert postponed == "parser_service_unavailable"
     assert user.wait(kb, waiting)["status"] == "completed"
+    # A person who waits is told at once.
+    services.docling.faults.append(fixed(503))
+    path = f"/knowledge-bases/{kb}/split-preview"
+    user.refused(ParserServiceUnavailable, "POST", path, files={"file": ("d.pdf", PDF, "application/pdf")})
     assert KEY not in llm_product.output.read_text(encoding="utf-8", errors="replace")
 
 
