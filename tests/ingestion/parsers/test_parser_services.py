@@ -215,7 +215,7 @@ async def test_redirect_is_not_followed(services: ParsingServices, path: Path, n
         server_of(services, name).faults.append(fixed(status, Location=location))
         async with parsers_of(services) as parsers:
             assert await outcome_of(parsers, path, name) == "parser_service_unexpected"
-    assert trap.forms == []
+    assert trap.paths == []
 
 
 async def test_service_that_is_away_is_an_outage(services: ParsingServices, path: Path):
@@ -308,3 +308,4 @@ async def test_number_of_a_task_is_no_address(services: ParsingServices, path: P
     services.docling.faults.append(fixed(200, b'{"task_id": "../../health", "task_status": "success"}'))
     async with parsers_of(services) as parsers:
         assert await outcome_of(parsers, path, "docling") == "parser_service_unexpected"
+    assert services.docling.paths == ["/v1/convert/file/async"]
