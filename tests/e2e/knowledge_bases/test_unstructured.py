@@ -50,9 +50,9 @@ def test_an_upload_is_read_by_it_and_found_with_headings_tables_and_pages(admin:
     content = (PARSER_DATA / "handbook.pdf").read_bytes()
     sent = check_success(admin.send_file(kb, "handbook.pdf", content, PDF_TYPE, **UNSTRUCTURED))
     assert parser_of(admin, kb, sent["id"]) == "unstructured"
-    (hit, *_) = admin.search(kb, "what does a knowledge base answer from")
-    assert hit["page"] == 1
-    assert hit["heading_path"] == ["Retrieval handbook"]
+    hits = admin.search(kb, "a knowledge base answers from the documents that were uploaded")
+    assert (1, ["Retrieval handbook"]) in [(hit["page"], hit["heading_path"]) for hit in hits]
+    assert {hit["page"] for hit in hits} <= {1, 2, 3, 4}
     # Another upload is the knowledge base's affair; so is this document again, once it is told so.
     assert parser_of(admin, kb, admin.upload(kb, "guide.md", "# Pumps\n\nThe otter pump runs.")) == "built_in"
     admin.put(f"/knowledge-bases/{kb}/documents/{sent['id']}", {"parser": "inherit"})
