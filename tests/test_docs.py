@@ -29,7 +29,13 @@ from tests.fixtures.paths import GUIDE, ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 # Variables of Docker Compose and of the test runner; all others are settings.
-NO_SETTINGS = {"AGENTEX_PUBLISH", "AGENTEX_TEST_DATABASE_URL", "AGENTEX_TEST_REDIS_URL", "AGENTEX_TEST_SCREENSHOTS"}
+NO_SETTINGS = {
+    "AGENTEX_PUBLISH",
+    "AGENTEX_TEST_DATABASE_URL",
+    "AGENTEX_TEST_REDIS_URL",
+    "AGENTEX_TEST_SCREENSHOTS",
+    "AGENTEX_TEST_UNSTRUCTURED",
+}
 PIPELINE_REASONS = {
     "poison",
     "service_unavailable",

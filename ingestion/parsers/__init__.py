@@ -196,7 +196,7 @@ ANSWERS = (
     Format("application/vnd.docling.document+json", "docling", "remote.docling_document", TEXT, ""),
     Format("application/vnd.mineru.content+json", "mineru", "remote.mineru_content", TEXT, ""),
 )
-"""What parsing services answer; read in the parser child, as no answer is trusted, and never uploaded."""
+"""What the services of the parsers ``unstructured_api``, ``docling`` and ``mineru`` answer; read in the parser child, as no answer is trusted, and never uploaded."""
 PARSERS = {form.media_type: form for form in FORMATS}
 PARSED_IN_CHILD = PARSERS | {form.media_type: form for form in ANSWERS}
 MEDIA_TYPE_OF = {form.file_type: form.media_type for form in FORMATS}

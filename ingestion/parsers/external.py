@@ -1,6 +1,6 @@
 """Parsers that are not ours: one protocol for those on this machine and those elsewhere.
 
-A parser is a line in ``core.types.document_parsers.OPTIONAL_PARSERS``. Its module has two functions and loads no
+``choice`` says which one reads a document. A parser is a line in ``core.types.document_parsers.OPTIONAL_PARSERS``. Its module has two functions and loads no
 library of its parser: the API asks it which formats are read.
 
 - ``reads(media_type, settings) -> bool``

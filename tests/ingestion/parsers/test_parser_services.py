@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cli.commands.doctor.probe_parsers import check_services
 from core.errors.server import ParserServiceUnavailable
 from core.settings import Settings
 from ingestion.parsers.errors import ParseFailure
@@ -18,7 +19,6 @@ from ingestion.parsers.external import ExternalParsers
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.remote import docling
-from ingestion.parsers.remote.checks import check_services
 from ingestion.parsers.sandbox.client import ignore_progress
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from tests.fixtures.http.client import eventually

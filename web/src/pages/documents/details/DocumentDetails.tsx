@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Dialog } from "@/components/overlays/Dialog";
 import { formatBytes, formatDateTime, formatNumber } from "@/i18n/format";
-import { BUILT_IN } from "../../knowledge/parsers/parserChoices";
+import { BUILT_IN } from "../../knowledge/parsers/choiceKeys";
 import type { DocumentAnswer } from "../queries";
 import styles from "./DocumentDetails.module.css";
 import { textOf } from "./metadata";

@@ -1,7 +1,8 @@
 /** A field for the parser of a knowledge base or of a document; nothing where there is no choice. */
 import { useTranslation } from "react-i18next";
 import { SelectField } from "@/components/forms/Field";
-import { BUILT_IN, choiceOf, keyOf, type ParserChoice, useParserChoices } from "./parserChoices";
+import { BUILT_IN, choiceOf, keyOf, type ParserChoice } from "./choiceKeys";
+import { useParserChoices } from "./parserChoices";
 
 const INHERITED = "";
 

@@ -4,8 +4,9 @@ import { notify, useErrorToast } from "@/components/feedback/toasts";
 import { Card, Section } from "@/components/layout/Page";
 import styles from "../Form.module.css";
 import { useChangeBase } from "../knowledgeActions";
+import { BUILT_IN, type ParserChoice } from "../parsers/choiceKeys";
 import { ParserField } from "../parsers/ParserField";
-import { BUILT_IN, type ParserChoice, useParserChoices } from "../parsers/parserChoices";
+import { useParserChoices } from "../parsers/parserChoices";
 import type { KnowledgeBase } from "../queries";
 
 export function ParserSettings({ base }: { base: KnowledgeBase }) {

@@ -2,7 +2,7 @@
 import type { Schemas } from "@/api/client";
 import { ApiError, unreachable } from "@/api/errors";
 import { accessToken } from "@/api/session";
-import type { ParserChoice } from "../parsers/parserChoices";
+import type { ParserChoice } from "../parsers/choiceKeys";
 import { documentName, type UploadBatch } from "./uploadPlan";
 
 export type OnConflict = Schemas["OnConflict"];

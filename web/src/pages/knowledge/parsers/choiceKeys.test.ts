@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { choiceOf, keyOf } from "./parserChoices";
+import { choiceOf, keyOf } from "./choiceKeys";
 
 test.each([
   { parser: "built_in", strategy: "auto" },
