@@ -133,7 +133,8 @@ class UnstructuredParser:
         try:
             async with asyncio.timeout(_seconds(request)):
                 failure = await _exchange(process, _message(request, document))
-            is_settled = True
+            # The watch over memory has ended both.
+            is_settled = failure is None or failure.reason is not FailureReason.PARSE_MEMORY
             return failure
         except TimeoutError:
             return ParseFailure(FailureReason.PARSE_TIMEOUT)
@@ -242,7 +243,6 @@ async def _exchange(process: Process, message: Mapping[str, object]) -> ParseFai
     except ConnectionError:
         if memory.highest <= 1:
             raise
-        # The watch has killed both; the caller starts anew.
         return ParseFailure(FailureReason.PARSE_MEMORY)
     finally:
         watch.cancel()
