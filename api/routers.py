@@ -46,6 +46,7 @@ _MODULES = (
     "knowledge_bases.archive_upload",
     "knowledge_bases.document_content",
     "knowledge_bases.chunks",
+    "knowledge_bases.parsers",
     "knowledge_bases.split_preview",
     "knowledge_bases.progress",
     "knowledge_bases.search",

@@ -23,6 +23,8 @@ from ingestion.attempts.claim import ClaimedDocument
 from ingestion.attempts.failures import LeaseLost, fail_as_poison, is_outage, record_failure
 from ingestion.attempts.lease_heartbeat import renew_while
 from ingestion.context import WorkerContext
+from ingestion.parsers.choice import choice_for
+from ingestion.parsers.file_type import ending_of
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.client import parse_limits
 from ingestion.parsers.sandbox.protocol import ParseRequest
@@ -137,7 +139,7 @@ _AttemptResult = RevisionSwitch | Exception
 async def _run_stages(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> list[_AttemptResult]:
     progress = _ProgressWriter(context, batch)
     space = context.spaces.of(batch[0].generation.embedding_model)
-    parsed = await _parse_each(context, progress, [claimed.document for claimed in batch])
+    parsed = await _parse_each(context, progress, batch)
     await progress.reach(DocumentStage.SPLITTING, 0)
     # The thread can be stopped: splitting a document that was deleted may take a minute.
     splits = await run_stoppable(
@@ -221,24 +223,33 @@ async def _remove_superseded(context: WorkerContext, document: Document, flip: R
 
 
 async def _parse_each(
-    context: WorkerContext, progress: _ProgressWriter, documents: Sequence[Document]
+    context: WorkerContext, progress: _ProgressWriter, batch: Sequence[ClaimedDocument]
 ) -> list[ParsedDocument | Exception]:
     limits = parse_limits(context.settings)
     requests: dict[str, ParseRequest] = {}
     parsed: dict[str, ParsedDocument | Exception] = {}
     async with AsyncExitStack() as copies:
-        for document in documents:
+        for document in (claimed.document for claimed in batch):
             try:
+                choice = choice_for(context.settings, document.media_type, document, batch[0].parser)
                 copy = context.store.local_copy(document.storage_key)
                 path = await copies.enter_async_context(copy)
             except Exception as error:  # noqa: BLE001 - a document whose file is missing fails by itself
                 parsed[document.id] = error
             else:
-                requests[document.id] = ParseRequest(path, document.media_type, limits, document.chosen_encoding)
+                requests[document.id] = ParseRequest(
+                    path,
+                    document.media_type,
+                    limits,
+                    document.chosen_encoding,
+                    choice.parser,
+                    choice.strategy,
+                    ending_of(document.name),
+                )
         if requests:
             outcomes = await context.parser.parse_each(list(requests.values()), listener=progress.report_parsing)
             parsed |= zip(requests, outcomes, strict=True)
-    return [parsed[document.id] for document in documents]
+    return [parsed[claimed.document.id] for claimed in batch]
 
 
 async def _embed_and_index(

@@ -11,6 +11,7 @@ from core.settings import Settings
 from core.threads import StopFlag, run_stoppable
 from ingestion.parsers.conversion.converter import open_converter
 from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.external import ExternalParsers
 from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.client import ParserPool, parse_limits
@@ -56,7 +57,9 @@ class SplitPreviewer:
 
     def __init__(self, settings: Settings) -> None:
         recognition = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
-        self._parser = ParserPool(1, recognition=recognition, converter=open_converter(settings))
+        self._parser = ParserPool(
+            1, recognition=recognition, converter=open_converter(settings), external=ExternalParsers(settings)
+        )
         self._lock = asyncio.Lock()
         self._limits = replace(
             parse_limits(settings),

@@ -14,10 +14,12 @@ from core.errors.auth import NotFound, ReadOnly
 from core.errors.base import AgentexError
 from core.errors.requests import EmptyFile, FileTooLarge, InvalidRequest
 from core.runtime_config.live import LiveSettings
+from core.settings import Settings
+from core.types.document_parsers import AUTO_STRATEGY
 from ingestion.parsers import has_preflight, run_preflight
-from ingestion.parsers.conversion.availability import conversion_state
-from ingestion.parsers.conversion.state import Conversion
+from ingestion.parsers.choice import check_choice, format_support
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
+from ingestion.parsers.format_support import FormatSupport
 from ingestion.parsers.limits import ParseLimits
 from kb_service.document_names import clean_name
 from kb_service.documents.metadata import Attributes, parse_attributes
@@ -34,21 +36,38 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class UploadOptions:
-    """A request's options for a file; ``attributes``: metadata, None keeps the present ones."""
+    """A request's options for a file.
+
+    ``attributes``: metadata, None keeps the present ones. ``parser`` and ``strategy``: None for the knowledge base's.
+    """
 
     on_conflict: OnConflict
     attributes: Attributes | None = None
+    parser: str | None = None
+    strategy: str | None = None
 
     @classmethod
-    def parse(cls, on_conflict: str, metadata: str | None) -> "UploadOptions":
-        """Parse the options of a form; InvalidRequest for a bad value."""
+    def parse(
+        cls,
+        settings: Settings,
+        on_conflict: str,
+        metadata: str | None,
+        *,
+        parser: str | None = None,
+        strategy: str | None = None,
+    ) -> "UploadOptions":
+        """Parse the options of a form; InvalidRequest or ParserNotEnabled for a bad value."""
+        check_choice(settings, parser, strategy)
+        if parser is not None:
+            strategy = strategy or AUTO_STRATEGY
         try:
             choice = OnConflict(on_conflict)
         except ValueError as error:
             names = ", ".join(OnConflict)
             en, zh = f"Use one of {names}", f"可用的值：{names}"
             raise InvalidRequest("on_conflict", en, zh) from error
-        return cls(choice, None if metadata is None else parse_attributes(metadata))
+        attributes = None if metadata is None else parse_attributes(metadata)
+        return cls(choice, attributes, parser, strategy)
 
 
 @dataclass(frozen=True)
@@ -64,6 +83,8 @@ class UploadFile:
     blocks: Callable[[], AsyncGenerator[bytes]]
     on_conflict: str
     metadata: str | None
+    parser: str | None = None
+    strategy: str | None = None
     is_cut: bool = False
 
     @property
@@ -112,9 +133,15 @@ class UploadService:
         self._after_commit = after_commit
 
     @property
-    def conversion(self) -> Conversion:
-        """Whether documents are converted that no parser reads."""
-        return conversion_state(self._live.environment)
+    def support(self) -> FormatSupport:
+        """What this server reads beside the formats of our parsers."""
+        return format_support(self._live.environment)
+
+    def options(
+        self, on_conflict: str, metadata: str | None, *, parser: str | None = None, strategy: str | None = None
+    ) -> UploadOptions:
+        """Options of a form as this server allows them; see ``UploadOptions.parse``."""
+        return UploadOptions.parse(self._live.environment, on_conflict, metadata, parser=parser, strategy=strategy)
 
     async def open(self, principal: Principal, knowledge_base_id: str) -> UploadTarget:
         """Check the right to upload before any byte is read; KnowledgeBaseNotFound or ReadOnly."""
@@ -162,9 +189,9 @@ class UploadService:
     async def _check(self, target: UploadTarget, file: UploadFile) -> _CheckedUpload:
         if file.is_cut:
             raise FileTooLarge(max_bytes=target.max_bytes)
-        options = UploadOptions.parse(file.on_conflict, file.metadata)
+        options = self.options(file.on_conflict, file.metadata, parser=file.parser, strategy=file.strategy)
         name = clean_name(file.name)
-        detected = detect_type(name, await file.head(), file.size, self.conversion)
+        detected = detect_type(name, await file.head(), file.size, self.support)
         if not file.size:
             raise EmptyFile(field="file")
         if has_preflight(detected.name):
@@ -217,7 +244,15 @@ class UploadService:
 
 
 def _upload(name: str, file_type: FileType, options: UploadOptions, file: StoredFile) -> Upload:
-    return Upload(name, file, file_type, options.on_conflict, options.attributes)
+    return Upload(
+        name,
+        file,
+        file_type,
+        options.on_conflict,
+        options.attributes,
+        parser=options.parser,
+        strategy=options.strategy,
+    )
 
 
 def _continued(before: Iterable[object], after: Iterable[_T | AgentexError]) -> list[_T | AgentexError]:

@@ -20,7 +20,6 @@ from anyio import to_thread
 
 from core.errors.base import AgentexError
 from core.errors.requests import ArchiveMemberRefused, CorruptArchive, EmptyFile
-from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.file_type import (
     HEAD_BYTES,
     DetectedType,
@@ -28,6 +27,7 @@ from ingestion.parsers.file_type import (
     refuse_document_by_name,
     refuse_document_by_parts,
 )
+from ingestion.parsers.format_support import FormatSupport
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.preflight import (
     ERRNO_OF_DAMAGE,
@@ -72,12 +72,12 @@ class ZipUpload:
         self._content = content
         self.members = members
 
-    async def detect(self, member: ZipMember, conversion: Conversion) -> DetectedType:
+    async def detect(self, member: ZipMember, support: FormatSupport) -> DetectedType:
         """The type of a member, by its name and its first bytes; raises its refusal."""
         if member.refusal is not None:
             raise member.refusal
         head = await to_thread.run_sync(self._read_head, member)
-        return detect_type(member.path, head, member.size, conversion)
+        return detect_type(member.path, head, member.size, support)
 
     async def read(self, member: ZipMember) -> AsyncGenerator[bytes]:
         """A member's bytes in blocks, unpacked on demand; ArchiveMemberRefused if damaged, OSError for the disk."""

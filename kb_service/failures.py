@@ -14,6 +14,7 @@ from core.errors.server import (
     EngineUnavailable,
     InvalidVector,
     ObjectStoreUnavailable,
+    ParserServiceUnavailable,
     StorageFull,
     VectorIndexUnavailable,
 )
@@ -103,6 +104,13 @@ _OF_PARTS: Mapping[int, Outage] = {
     ),
     ObjectStoreUnavailable.code: Outage(
         "object_store_unavailable", "The storage of the files does not answer", "文件存储没有响应"
+    ),
+    ParserServiceUnavailable.code: Outage(
+        "parser_service_unavailable",
+        "The parsing service that the file is sent to does not answer",
+        "文件所交由的解析服务没有响应",
+        "It is tried again by itself; if this lasts, ask your operator to check the service (agentex doctor does)",
+        "系统会自动重试；若持续如此，请联系管理员检查该服务（可用 agentex doctor 检查）",
     ),
     DatabaseUnavailable.code: Outage("database_unavailable", "The database does not answer", "数据库没有响应"),
     StorageFull.code: Outage(

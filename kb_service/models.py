@@ -9,6 +9,7 @@ from sqlmodel import Field
 
 from core.db.base import Table
 from core.db.types import ID_LENGTH, UtcDateTime, new_id, utc_now
+from core.types.document_parsers import AUTO_STRATEGY, BUILT_IN
 
 NAME_LENGTH = 200
 NAME_KEY_LENGTH = 600
@@ -63,8 +64,10 @@ class KnowledgeBase(Table, table=True):
 
     ``generation`` numbers the settings (model, splitter, sizes) that searches see; no number above ``last_generation``
     was used yet. ``target`` holds the settings that a re-index builds, ``previous`` those before the last cut-over,
-    kept for a rollback; never both. ``retired`` names generations whose points are still to be deleted. ``narrowed``
-    says that a document was once restricted: only then readers are checked per document (``kb_service.visibility``).
+    kept for a rollback; never both. ``retired`` names generations whose points are still to be deleted. ``parser`` and
+    ``strategy`` (``core.types.document_parsers``) are for documents that choose none, from their next processing on.
+    ``narrowed`` says that a document was once restricted: only then readers are checked per document
+    (``kb_service.visibility``).
     """
 
     SHARE_KIND: ClassVar[str] = "knowledge_base"
@@ -84,6 +87,8 @@ class KnowledgeBase(Table, table=True):
     previous: dict[str, Any] | None = Field(default=None, sa_type=NullableJson)
     retired: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
     retrieval: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    parser: str = Field(default=BUILT_IN, max_length=50, sa_column_kwargs={"server_default": BUILT_IN})
+    strategy: str = Field(default=AUTO_STRATEGY, max_length=50, sa_column_kwargs={"server_default": AUTO_STRATEGY})
     is_public: bool = False
     enabled: bool = True
     paused: bool = False
@@ -111,9 +116,11 @@ class Document(Table, table=True):
     generation or kept from the previous one. ``generation`` is that of the settings ``revision`` is made with.
     ``attempt`` counts the tries of this revision and fences a worker that lost its lease. ``superseded_keys`` are files
     of older revisions, ``superseded_bytes`` long, kept until the newest one is searchable. ``encoding`` is what the
-    text was read as, ``chosen_encoding`` what a user set. A ``restricted`` document is only for its knowledge base's
-    owner and the readers it is shared with; others may use its name. ``source_levels``: its source restricts it to people
-    who are in each of so many lists (``SourceReader``); ``only_by_source``: nobody has restricted it here besides.
+    text was read as, ``chosen_encoding`` what a user set. ``parser`` read the searchable revision; ``chosen_parser``
+    and ``chosen_strategy`` are a user's choice, None for the knowledge base's. A ``restricted`` document is only for its
+    knowledge base's owner and the readers it is shared with; others may use its name. ``source_levels``: its source
+    restricts it to people who are in each of so many lists (``SourceReader``); ``only_by_source``: nobody has restricted
+    it here besides.
 
     Where else a field must be listed: ``PARSED_FIELDS`` are written with each revision and named as in
     ``ingestion.parsers.model.ParsedDocument``; ``FILE_FIELDS`` return to their defaults with another file; fields of
@@ -122,7 +129,7 @@ class Document(Table, table=True):
     """
 
     SHARE_KIND: ClassVar[str] = "document"
-    PARSED_FIELDS: ClassVar[tuple[str, ...]] = ("encoding", "pages", "warnings")
+    PARSED_FIELDS: ClassVar[tuple[str, ...]] = ("encoding", "pages", "warnings", "parser")
     FILE_FIELDS: ClassVar[tuple[str, ...]] = ("chosen_encoding",)
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -149,6 +156,9 @@ class Document(Table, table=True):
     chunk_count: int = 0
     encoding: str | None = Field(default=None, max_length=50)
     chosen_encoding: str | None = Field(default=None, max_length=50)
+    parser: str | None = Field(default=None, max_length=50)
+    chosen_parser: str | None = Field(default=None, max_length=50)
+    chosen_strategy: str | None = Field(default=None, max_length=50)
     pages: int | None = None
     warnings: list[str] = Field(default_factory=list, sa_type=JSON)
     failure: dict[str, str] | None = Field(default=None, sa_type=JSON)

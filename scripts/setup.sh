@@ -44,12 +44,25 @@ if ! works "$venv/bin/python"; then
     "$python" -m venv "$venv"
 fi
 
+case ",${AGENTEX_PARSERS-$(sed -n 's/^AGENTEX_PARSERS=//p' .env 2>/dev/null)}," in
+    *[\ ,]unstructured[\ ,]*) wants_unstructured=1 ;;
+    *) wants_unstructured= ;;
+esac
+
+# The parser has an environment of its own, also where everything else is up to date.
+set_up_parsers() {
+    if [ -n "$wants_unstructured" ] && [ -z "${AGENTEX_UNSTRUCTURED_DIR-}" ]; then
+        scripts/setup_unstructured.sh
+    fi
+}
+
 wanted=$(cat pyproject.toml constraints.txt requirements-multilingual.txt requirements-s3-server.txt \
     requirements-dav-server.txt | cksum)
 stamp="$venv/.installed-$kind"
 # What develops also runs.
 for file in "$stamp" "$venv/.installed-dev"; do
     if [ -f "$file" ] && [ "$(cat "$file")" = "$wanted" ]; then
+        set_up_parsers
         exit 0
     fi
 done
@@ -77,4 +90,5 @@ fi
 say "Preparing the encoders / 正在准备编码模型"
 "$venv/bin/python" -m kb_service.embeddings.prepare
 "$venv/bin/python" -m kb_service.query_translation.prepare
+set_up_parsers
 printf '%s' "$wanted" >"$stamp"

@@ -29,7 +29,13 @@ from tests.fixtures.paths import GUIDE, ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 # Variables of Docker Compose and of the test runner; all others are settings.
-NO_SETTINGS = {"AGENTEX_PUBLISH", "AGENTEX_TEST_DATABASE_URL", "AGENTEX_TEST_REDIS_URL", "AGENTEX_TEST_SCREENSHOTS"}
+NO_SETTINGS = {
+    "AGENTEX_PUBLISH",
+    "AGENTEX_TEST_DATABASE_URL",
+    "AGENTEX_TEST_REDIS_URL",
+    "AGENTEX_TEST_SCREENSHOTS",
+    "AGENTEX_TEST_UNSTRUCTURED",
+}
 PIPELINE_REASONS = {
     "poison",
     "service_unavailable",
@@ -43,6 +49,7 @@ PIPELINE_REASONS = {
     "embedding_endpoint_unavailable",
     "embedding_model_misfit",
     "embedding_refused",
+    "parser_service_unavailable",
     "internal_error",
 }
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

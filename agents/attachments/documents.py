@@ -17,6 +17,7 @@ from ingestion.parsers.conversion.converter import open_converter
 from ingestion.parsers.conversion.formats import CONVERTED_FORMATS
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
+from ingestion.parsers.format_support import FormatSupport
 from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.client import ParserPool, parse_limits
@@ -92,7 +93,7 @@ class DocumentParser:
     def __init__(self, settings: Settings) -> None:
         recognition = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
         self._pool = ParserPool(_AT_ONCE, recognition=recognition, converter=open_converter(settings))
-        self._conversion = conversion_state(settings)
+        self._support = FormatSupport(conversion_state(settings))
         self._limits = replace(
             parse_limits(settings),
             seconds=min(_PARSE_SECONDS, settings.parse_timeout_seconds),
@@ -111,7 +112,7 @@ class DocumentParser:
             UnreadableFile: It has no text, is damaged or takes too long.
         """
         name = _file_name(content, filename, mime_type)
-        detected = detect_type(name, content[:HEAD_BYTES], len(content), self._conversion)
+        detected = detect_type(name, content[:HEAD_BYTES], len(content), self._support)
         try:
             async with asyncio.timeout(READ_SECONDS):
                 await asyncio.to_thread(run_preflight, detected.name, BytesIO(content), self._limits)

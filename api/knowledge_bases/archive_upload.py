@@ -8,7 +8,7 @@ from api.http.multipart import single_file_form
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
-from api.knowledge_bases.upload import FORM_FIELDS, files_body, upload_answer, upload_service
+from api.knowledge_bases.upload import FORM_FIELDS, UploadQuery, files_body, upload_answer, upload_service
 from core.auth.permissions import Permission
 from core.errors.auth import KnowledgeBaseNotFound, ReadOnly
 from core.errors.base import AgentexError
@@ -20,6 +20,7 @@ from core.errors.requests import (
     FileTypeMismatch,
     InvalidFileName,
     InvalidRequest,
+    ParserNotEnabled,
     UnsupportedFileType,
 )
 from core.errors.server import StorageFull
@@ -28,7 +29,6 @@ from ingestion.upload import UploadOptions, UploadService, UploadTarget
 from ingestion.zip_upload import ZipMember, ZipUpload, open_zip_upload
 from kb_service import document_names
 from kb_service.documents.storage import FileType
-from kb_service.documents.upload import OnConflict
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
 Write = Depends(requires(Permission.KB_WRITE))
@@ -69,6 +69,7 @@ class ArchiveAnswer(ResponseModel):
     openapi_extra=files_body(many=False),
     responses=error_responses(
         InvalidRequest,
+        ParserNotEnabled,
         EmptyFile,
         UnsupportedFileType,
         FileTypeMismatch,
@@ -86,7 +87,7 @@ async def upload_archive(
     request: Request,
     principal: CurrentPrincipal,
     context: CurrentContext,
-    on_conflict: OnConflict = OnConflict.REPLACE,
+    defaults: UploadQuery,
 ) -> Envelope[ArchiveAnswer]:
     """Upload a zip file; each member that can be read becomes a document of its own.
 
@@ -98,7 +99,7 @@ async def upload_archive(
     target = await service.open(principal, kb_id)
     async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
         fields = form.fields
-        options = UploadOptions.parse(fields.get("on_conflict", on_conflict), fields.get("metadata"))
+        options = service.options(metadata=fields.get("metadata"), **defaults.options(fields))
         name = document_names.clean_name(form.file.filename or "")
         archive = await open_zip_upload(form.file.file, name, ParseLimits())
         try:
@@ -116,7 +117,7 @@ async def _upload_member(
     """Upload one member; raises only errors that concern the whole archive."""
     answer = MemberAnswer(path=member.path, name=member.name)
     try:
-        detected = await archive.detect(member, service.conversion)
+        detected = await archive.detect(member, service.support)
         file_type = FileType(detected.name, detected.file_type)
         content = archive.read(member)
         result = await service.upload_stream(target, member.name, file_type, content, options)

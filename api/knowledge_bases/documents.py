@@ -12,7 +12,14 @@ from api.http.multipart import FormFile, missing_file, read_file_batches, single
 from api.http.responses import Empty, Envelope, ErrorBody, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.knowledge_bases.schemas import DocumentAnswer, UploadAnswer, document_answer, load_document_answer
-from api.knowledge_bases.upload import FORM_FIELDS, files_body, received_file, upload_answer, upload_service
+from api.knowledge_bases.upload import (
+    FORM_FIELDS,
+    UploadQuery,
+    files_body,
+    received_file,
+    upload_answer,
+    upload_service,
+)
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.db.pagination import PageRequest
@@ -28,12 +35,15 @@ from core.errors.requests import (
     InvalidFileName,
     InvalidPagination,
     InvalidRequest,
+    ParserNotEnabled,
     QuotaExceeded,
     TextTooLarge,
     UnsupportedFileType,
 )
 from core.errors.server import StorageFull
+from core.types.document_parsers import AUTO_STRATEGY
 from ingestion.parsers import is_plain_text
+from ingestion.parsers.choice import INHERIT, check_document_choice
 from ingestion.parsers.text.charset import selectable_codec, selectable_codecs
 from kb_service.documents import actions as document_actions
 from kb_service.documents import metadata as document_metadata
@@ -43,7 +53,7 @@ from kb_service.documents import update as document_update
 from kb_service.documents.actions import ActionName
 from kb_service.documents.metadata_filter import parse_conditions
 from kb_service.documents.queries import SORT_FIELDS, DocumentFilter
-from kb_service.documents.upload import OnConflict
+from kb_service.documents.update import ParserChange
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import DocumentStatus
 
@@ -80,6 +90,21 @@ class DocumentChangeBody(RequestModel):
         description="Of a text, such as `koi8-r` or `big5`: it is processed again and read as that. "
         "`auto`: find it out.",
     )
+    parser: Text | None = Field(
+        default=None,
+        max_length=50,
+        description="Of `GET /api/v1/parsers`: the document is processed again with it. `inherit`: that of the "
+        "knowledge base.",
+    )
+    strategy: Text | None = Field(default=None, max_length=50, description="How that parser reads; together with it")
+
+    @property
+    def parser_change(self) -> ParserChange | None:
+        if self.parser is None:
+            return None
+        if self.parser == INHERIT:
+            return ParserChange(None, None)
+        return ParserChange(self.parser, self.strategy or AUTO_STRATEGY)
 
     @property
     def codec(self) -> str | None:
@@ -133,6 +158,7 @@ async def list_documents(
     openapi_extra=files_body(many=False),
     responses=error_responses(
         InvalidRequest,
+        ParserNotEnabled,
         EmptyFile,
         UnsupportedFileType,
         FileTypeMismatch,
@@ -153,7 +179,7 @@ async def upload_document(
     request: Request,
     principal: CurrentPrincipal,
     context: CurrentContext,
-    on_conflict: OnConflict = OnConflict.REPLACE,
+    defaults: UploadQuery,
 ) -> Envelope[UploadAnswer]:
     """Upload one file. When this answers, the file is safe and will be indexed.
 
@@ -163,7 +189,7 @@ async def upload_document(
     service = upload_service(context)
     target = await service.open(principal, kb_id)
     async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
-        file = received_file(form.file, form.fields, on_conflict)
+        file = received_file(form.file, form.fields, defaults)
         (result,) = await service.upload(target, [file])
     if isinstance(result, AgentexError):
         raise result
@@ -181,7 +207,7 @@ async def upload_documents(
     request: Request,
     principal: CurrentPrincipal,
     context: CurrentContext,
-    on_conflict: OnConflict = OnConflict.REPLACE,
+    defaults: UploadQuery,
 ) -> Envelope[BatchAnswer]:
     """Upload up to 1,000 files in one request of at most 4 GiB.
 
@@ -195,7 +221,7 @@ async def upload_documents(
     language = request.headers.get("accept-language", "")
 
     async def upload(batch: Sequence[FormFile]) -> None:
-        files = [received_file(sent.file, sent.fields, on_conflict, is_cut=sent.is_too_large) for sent in batch]
+        files = [received_file(sent.file, sent.fields, defaults, is_cut=sent.is_too_large) for sent in batch]
         for file, result in zip(files, await service.upload(target, files), strict=True):
             item = BatchItem(name=file.name, document=None, error=None)
             if isinstance(result, AgentexError):
@@ -222,14 +248,25 @@ async def read_document(
     "/{doc_id}",
     dependencies=[Write],
     responses=error_responses(
-        InvalidRequest, InvalidFileName, ReadOnly, KnowledgeBaseNotFound, DocumentNotFound, DocumentNameTaken
+        InvalidRequest,
+        ParserNotEnabled,
+        InvalidFileName,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
+        DocumentNameTaken,
     ),
 )
 async def change_document(
-    kb_id: Text, doc_id: Text, body: DocumentChangeBody, principal: CurrentPrincipal, work: Writing
+    kb_id: Text,
+    doc_id: Text,
+    body: DocumentChangeBody,
+    principal: CurrentPrincipal,
+    context: CurrentContext,
+    work: Writing,
 ) -> Envelope[DocumentAnswer]:
     """Rename a document or replace its metadata, which does not process it again; or say in which
-    encoding its text is, which does.
+    encoding its text is or which parser reads it, which does.
     """
     attributes = None if body.metadata is None else document_metadata.validate_attributes(body.metadata)
     codec = body.codec
@@ -239,7 +276,10 @@ async def change_document(
         if not is_plain_text(present.media_type):
             error = "Only the encoding of a text file can be chosen"
             raise InvalidRequest("encoding", error, "只有文本文件可以选择编码")
-    changes = document_update.DocumentUpdate(body.name, attributes, codec)
+    if body.parser is not None or body.strategy is not None:
+        present = await document_queries.get(work.session, principal, base.id, doc_id)
+        check_document_choice(context.settings, present.media_type, body.parser, body.strategy)
+    changes = document_update.DocumentUpdate(body.name, attributes, codec, body.parser_change)
     document = await document_update.update(work, principal, base.id, doc_id, changes)
     return Envelope(data=document_answer(document, base))
 

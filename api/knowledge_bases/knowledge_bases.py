@@ -8,7 +8,7 @@ from fastapi import Depends, Query
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
@@ -20,7 +20,8 @@ from core.auth.users import find_usernames
 from core.db.pagination import PageRequest
 from core.errors.auth import KnowledgeBaseNotFound, OwnerOnly, ReadOnly
 from core.errors.conflicts import KnowledgeBaseNameTaken, ReindexRunning
-from core.errors.requests import InvalidPagination, InvalidRequest, UnknownEmbeddingModel
+from core.errors.requests import InvalidPagination, InvalidRequest, ParserNotEnabled, UnknownEmbeddingModel
+from ingestion.parsers.choice import check_choice
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import DocumentStatus, KnowledgeBase, SplitterName
@@ -36,7 +37,7 @@ Write = Depends(requires(Permission.KB_WRITE))
 class KnowledgeBaseAnswer(ResponseModel):
     """A knowledge base; chunk sizes are in tokens.
 
-    ``owner_name`` is the owner's user name, empty where the account is gone. ``notices`` are for those who may write:
+    ``parser`` and ``strategy`` say how documents are read that choose nothing else. ``owner_name`` is the owner's user name, empty where the account is gone. ``notices`` are for those who may write:
     `reindex_offered` where the server has a better embedding model.
     """
 
@@ -51,6 +52,8 @@ class KnowledgeBaseAnswer(ResponseModel):
     generation: int
     reindexing: bool
     retrieval: RetrievalOptions
+    parser: str
+    strategy: str
     is_public: bool
     enabled: bool
     owner_id: str
@@ -74,6 +77,13 @@ class KnowledgeBaseChangeBody(RequestModel):
     retrieval: RetrievalOptions | None = Field(
         default=None, description="What searches do where a request does not say; a null resets a choice"
     )
+    parser: Text | None = Field(
+        default=None,
+        max_length=50,
+        description="Reads documents from now on, of those in `GET /api/v1/parsers`; formats that it does not read "
+        "are read by the built-in ones. A re-index with `force` reads present documents anew",
+    )
+    strategy: Text | None = Field(default=None, max_length=50, description="How that parser reads; together with it")
     is_public: bool | None = None
     enabled: bool | None = None
 
@@ -130,16 +140,19 @@ async def list_knowledge_bases(
 
 
 @router.post(
-    "", dependencies=[Write], responses=error_responses(InvalidRequest, UnknownEmbeddingModel, KnowledgeBaseNameTaken)
+    "",
+    dependencies=[Write],
+    responses=error_responses(InvalidRequest, ParserNotEnabled, UnknownEmbeddingModel, KnowledgeBaseNameTaken),
 )
 async def create_knowledge_base(
-    body: CreateBody, principal: CurrentPrincipal, work: Writing
+    body: CreateBody, principal: CurrentPrincipal, context: CurrentContext, work: Writing
 ) -> Envelope[KnowledgeBaseAnswer]:
     """Make a knowledge base.
 
     An embedding model that is well known but not served here is replaced by the default one,
     and the answer says so in ``notices``.
     """
+    check_choice(context.settings, body.parser, body.strategy)
     choice = knowledge_bases.choose_model(body.embedding_model)
     row = await knowledge_bases.create(work, principal, body.draft(), embedding_model=choice.model)
     owners = await find_usernames(work.session, [row.owner_id])
@@ -162,6 +175,7 @@ async def read_knowledge_base(
     dependencies=[Write],
     responses=error_responses(
         InvalidRequest,
+        ParserNotEnabled,
         ReadOnly,
         OwnerOnly,
         KnowledgeBaseNotFound,
@@ -171,13 +185,19 @@ async def read_knowledge_base(
     ),
 )
 async def change_knowledge_base(
-    kb_id: Text, body: KnowledgeBaseChangeBody, principal: CurrentPrincipal, work: Writing
+    kb_id: Text,
+    body: KnowledgeBaseChangeBody,
+    principal: CurrentPrincipal,
+    context: CurrentContext,
+    work: Writing,
 ) -> Envelope[KnowledgeBaseAnswer]:
     """Change a knowledge base.
 
     Another splitter, chunk size or embedding model starts a re-index where there are documents
     (see `reindex`); until it is done searches go on, and the answer shows the present settings.
+    Another parser reads documents from now on, and leaves those that are there as they are.
     """
+    check_choice(context.settings, body.parser, body.strategy)
     row = await knowledge_bases.get_for_update(work.session, principal, kb_id, Action.WRITE)
     if body.is_public not in {None, row.is_public}:
         row = await knowledge_bases.get_for_update(work.session, principal, kb_id, Action.MANAGE)

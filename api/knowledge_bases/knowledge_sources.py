@@ -27,7 +27,7 @@ from core.errors.conflicts import Conflict, KnowledgeSourceNameTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
 from ingestion.connectors import CONNECTORS, connector_named, parse_credentials, parse_settings, place_of
 from ingestion.connectors.base import ConnectorEnvironment
-from ingestion.parsers.conversion.availability import conversion_state
+from ingestion.parsers.choice import format_support
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_sources import service as sources
 from kb_service.knowledge_sources import syncs
@@ -207,7 +207,7 @@ async def _checked_draft(context: CurrentContext, principal: Principal, body: Kn
         max_bytes=current.max_upload_bytes,
         find_known=find_known,
         reader_modules=current.llama_index_readers,
-        conversion=conversion_state(current),
+        support=format_support(current),
     )
     await connector_type(settings, environment).check()
     target = settings.credentials_target

@@ -30,7 +30,9 @@ class DocumentAnswer(ResponseModel):
 
     ``revision`` is the one that was uploaded or started last, ``active_revision`` the one that
     searches see; ``searchable`` says whether there is one. ``encoding`` is what a text was read
-    as, ``chosen_encoding`` what somebody said it is. ``waiting`` says why a document that is not
+    as, ``chosen_encoding`` what somebody said it is. ``parser`` read what searches see (null: it
+    was not recorded), ``chosen_parser`` and ``chosen_strategy`` are this document's choice (null:
+    the knowledge base's). ``waiting`` says why a document that is not
     done is not in work either, ``ahead`` how many of its knowledge base go before it.
     ``restricted``: not all who read the knowledge base read it.
     """
@@ -57,6 +59,9 @@ class DocumentAnswer(ResponseModel):
     pages: int | None
     encoding: str | None
     chosen_encoding: str | None
+    parser: str | None
+    chosen_parser: str | None
+    chosen_strategy: str | None
     warnings: list[str]
     failure: Words | None
     waiting: Words | None

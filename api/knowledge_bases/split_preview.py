@@ -29,11 +29,12 @@ from core.errors.requests import (
     UnreadableFile,
     UnsupportedFileType,
 )
-from core.errors.server import EmbeddingModelNotServed, StorageFull
-from ingestion.parsers.conversion.availability import conversion_state
-from ingestion.parsers.file_type import detect_type
+from core.errors.server import EmbeddingModelNotServed, ParserServiceUnavailable, StorageFull
+from ingestion.parsers.choice import choice_for, choice_of, format_support
+from ingestion.parsers.errors import ParseFailure
+from ingestion.parsers.file_type import detect_type, ending_of
 from ingestion.parsers.sandbox.protocol import ParseRequest
-from ingestion.preview import SplitPreview, SplitRequest
+from ingestion.preview import SplitPreview, SplitRequest, unreadable_file
 from kb_service import document_names
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -131,6 +132,7 @@ async def _wishes(
         FileTooLarge,
         PreviewBusy,
         EmbeddingModelNotServed,
+        ParserServiceUnavailable,
         StorageFull,
     ),
 )
@@ -158,7 +160,14 @@ async def preview_split(
     source = _stored(context.knowledge, document) if document else _sent(context, request)
     async with source as (path, media_type):
         encoding = document.chosen_encoding if document else None
-        parse_request = ParseRequest(path, media_type, encoding=encoding)
+        try:
+            choice = choice_for(context.settings, media_type, document, choice_of(row))
+        except ParseFailure as failure:
+            raise unreadable_file(failure) from failure
+        ending = ending_of(document.name) if document else ""
+        parse_request = ParseRequest(
+            path, media_type, encoding=encoding, parser=choice.parser, strategy=choice.strategy, ending=ending
+        )
         split_request = SplitRequest(parse_request, splitting, counter, wishes.pieces)
         preview = await context.knowledge.previews.preview(split_request)
     return Envelope(data=_answer(splitting, preview))
@@ -184,8 +193,8 @@ async def _sent(context: AppContext, request: Request) -> AsyncGenerator[tuple[P
     settings = await context.live.now()
     async with single_file_form(request, max_bytes=settings.max_upload_bytes) as form:
         name = document_names.clean_name(form.file.filename or "")
-        conversion = conversion_state(context.settings)
-        file_type = detect_type(name, await read_head(form.file), form.file.size or 0, conversion)
+        support = format_support(context.settings)
+        file_type = detect_type(name, await read_head(form.file), form.file.size or 0, support)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
             path = Path(folder) / "file"
             await _write(path, form.file)

@@ -1,20 +1,27 @@
 """Multipart uploads of documents: the form, the service, and the answers."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Depends, Query
 from starlette.datastructures import UploadFile
 
 from api.container import AppContext
 from api.http.multipart import read_blocks
+from api.http.responses import Text
 from api.knowledge_bases.schemas import UploadAnswer, document_answer
+from core.types.document_parsers import BUILT_IN, PARSERS_BY_NAME
 from ingestion.parsers.sandbox.client import parse_limits
 from ingestion.upload import UploadFile as ReceivedFile
 from ingestion.upload import UploadService
 from kb_service.documents.upload import OnConflict, UploadResult
 
 _FILE: dict[str, object] = {"type": "string", "format": "binary"}
+
+_PARSER = "Reads the formats that it can, in place of the knowledge base's parser: of those in `GET /api/v1/parsers`."
+_STRATEGY = "How that parser reads: one of its strategies there."
 
 FORM_FIELDS: dict[str, Any] = {
     "on_conflict": {
@@ -26,6 +33,15 @@ FORM_FIELDS: dict[str, Any] = {
         "type": "string",
         "description": "A JSON object: up to 20 keys with texts, numbers, truth values or "
         "lists of texts, which searches can filter by.",
+    },
+    "parser": {
+        "type": "string",
+        "enum": [BUILT_IN, *PARSERS_BY_NAME],
+        "description": f"{_PARSER} Wins over the query parameter of this name.",
+    },
+    "strategy": {
+        "type": "string",
+        "description": f"{_STRATEGY} Wins over the query parameter of this name.",
     },
 }
 """What an upload's form may hold beside files, as OpenAPI describes it."""
@@ -46,17 +62,47 @@ def upload_service(context: AppContext) -> UploadService:
     )
 
 
+@dataclass(frozen=True)
+class UploadDefaults:
+    """What holds where a form has no field of that name."""
+
+    on_conflict: str
+    parser: str | None
+    strategy: str | None
+
+    def options(self, fields: Mapping[str, str]) -> dict[str, Any]:
+        """The choices for files with these fields; a parser brings its own strategy."""
+        parser = fields.get("parser")
+        return {
+            "on_conflict": fields.get("on_conflict", self.on_conflict),
+            "parser": parser or self.parser,
+            "strategy": fields.get("strategy", None if parser else self.strategy),
+        }
+
+
+async def _upload_defaults(
+    on_conflict: OnConflict = OnConflict.REPLACE,
+    parser: Annotated[Text | None, Query(max_length=50, description=_PARSER)] = None,
+    strategy: Annotated[Text | None, Query(max_length=50, description=_STRATEGY)] = None,
+) -> UploadDefaults:
+    return UploadDefaults(on_conflict, parser, strategy)
+
+
+UploadQuery = Annotated[UploadDefaults, Depends(_upload_defaults)]
+"""The query of an upload."""
+
+
 def received_file(
-    file: UploadFile, fields: Mapping[str, str], default: OnConflict, *, is_cut: bool = False
+    file: UploadFile, fields: Mapping[str, str], defaults: UploadDefaults, *, is_cut: bool = False
 ) -> ReceivedFile:
-    """A spooled file with its fields; ``default`` is for name conflicts, if the form doesn't say."""
+    """A spooled file with its fields."""
     return ReceivedFile(
         name=file.filename or "",
         size=file.size or 0,
         file=file.file,
         blocks=partial(read_blocks, file),
-        on_conflict=fields.get("on_conflict", default),
         metadata=fields.get("metadata"),
+        **defaults.options(fields),
         is_cut=is_cut,
     )
 

@@ -114,25 +114,24 @@ class ApiClient:
             yield [self._read(DocumentRecord, item) for item in page]
 
     async def upload(
-        self, knowledge_base_id: str, path: Path, name: str, on_progress: Callable[[int], None], *, on_conflict: str
+        self, knowledge_base_id: str, path: Path, name: str, on_progress: Callable[[int], None], query: Query
     ) -> DocumentRecord:
         """Upload a file as a document; idempotent.
 
         Args:
             on_progress: called with the bytes sent so far.
-            on_conflict: what the server does when other bytes have the name.
+            query: its options, such as ``on_conflict``.
         """
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents"
         with CountedFile(path, on_progress) as file:
-            sent = UploadBody(url, file, name, {"on_conflict": on_conflict})
+            sent = UploadBody(url, file, name, query)
             return self._read(DocumentRecord, await self._send_file(sent))
 
     async def upload_archive(
-        self, knowledge_base_id: str, path: Path, name: str, on_conflict: str
+        self, knowledge_base_id: str, path: Path, name: str, query: Query
     ) -> list[ArchiveMemberRecord]:
-        """Upload a zip file whose members become documents; idempotent."""
+        """Upload a zip file whose members become documents; idempotent. ``query``: its options."""
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/archive"
-        query = {"on_conflict": on_conflict}
         with path.open("rb") as file:
             sent = UploadBody(url, file, name, query, timeout=httpx.Timeout(_ARCHIVE_SECONDS))
             return self._read(ArchiveRecord, await self._send_file(sent)).items

@@ -72,6 +72,8 @@ class KnowledgeBaseRecord(Record):
     splitter: str = ""
     chunk_size: int = 0
     chunk_overlap: int = 0
+    parser: str = "built_in"
+    strategy: str = "auto"
     document_count: int = 0
     is_public: bool = False
     access: str = "owner"
@@ -105,6 +107,8 @@ class DocumentRecord(Record):
     progress: int = 0
     sha256: str = ""
     chunk_count: int = 0
+    chosen_parser: str | None = None
+    chosen_strategy: str | None = None
     failure: FailureRecord | None = None
     waiting: FailureRecord | None = None
     updated_at: datetime | None = None

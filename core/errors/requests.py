@@ -121,6 +121,14 @@ class CorruptArchive(AgentexError):
     message_zh = "压缩包已损坏或不完整"
 
 
+class ParserNotEnabled(AgentexError):
+    """A parser was chosen that the operator has not switched on; the details name those that may be chosen."""
+
+    code = 40035
+    message = "This parser is not switched on here: choose another, or have the operator name it in AGENTEX_PARSERS"
+    message_zh = "服务器未启用该解析器：请选择其他解析器，或请管理员在 AGENTEX_PARSERS 中启用"
+
+
 class InvalidFileName(AgentexError):
     """Nothing usable is left of the file name."""
 

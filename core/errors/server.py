@@ -83,6 +83,14 @@ class EmbeddingModelUnusable(AgentexError):
     message_zh = "引擎未能加载该知识库的嵌入模型"
 
 
+class ParserServiceUnavailable(AgentexError):
+    """A parsing service could not be reached or is too busy; the details name it."""
+
+    code = 50209
+    message = "The parsing service can't be reached"
+    message_zh = "解析服务不可用"
+
+
 class RerankerUnavailable(AgentexError):
     """The rerank endpoint did not answer in its protocol; searches go on without it."""
 

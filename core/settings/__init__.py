@@ -17,18 +17,19 @@ from core.settings.embeddings import EmbeddingModelSetting
 from core.settings.http import AccessSettings
 from core.settings.json_values import read_json
 from core.settings.llm import LlmOptions
+from core.settings.parser_services import SERVICE_URLS, ParserServiceSettings
 from core.settings.skills import SkillSettings
 from core.settings.tool_policies import ToolPolicy
+from core.types.document_parsers import SWITCHABLE
 from core.types.network import HostPort, is_loopback_host, parse_host_port
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
-_OPTIONAL_PARSERS = frozenset({"libreoffice"})
 _WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 (said, not bound)
 _SECRETS = ("secret_key", "admin_password", "metrics_token", "oidc_client_secret", "backup_passphrase")
 
 
-class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[reportIncompatibleVariableOverride]
+class Settings(AccessSettings, SkillSettings, ParserServiceSettings, BaseSettings):  # pyright: ignore[reportIncompatibleVariableOverride]
     """The one settings object; every field is the variable ``AGENTEX_<FIELD>``."""
 
     model_config = SettingsConfigDict(
@@ -177,7 +178,13 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     parsers: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Programs beside our own parsers that read documents, by commas: libreoffice converts old "
-        "Office files (doc, xls, ppt).",
+        "Office files (doc, xls, ppt); unstructured, and the services unstructured_api, docling and mineru, can be chosen "
+        "per knowledge base and per upload.",
+    )
+    unstructured_dir: Path | None = Field(
+        default=None,
+        description="Virtual environment of the parser unstructured; without it the folder unstructured in that of "
+        "Agentex.",
     )
     ocr_languages: str = Field(
         default="chi_sim+eng",
@@ -307,9 +314,18 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         if not isinstance(value, str):
             return value
         names = tuple(dict.fromkeys(entry.strip().lower() for entry in value.split(",") if entry.strip()))
-        if not _OPTIONAL_PARSERS.issuperset(names):
-            raise ValueError(f"may name only: {', '.join(sorted(_OPTIONAL_PARSERS))}")
+        if not SWITCHABLE.issuperset(names):
+            raise ValueError(f"may name only: {', '.join(sorted(SWITCHABLE))}")
         return names
+
+    @model_validator(mode="after")
+    def _require_service_urls(self) -> "Settings":
+        for name, field in SERVICE_URLS.items():
+            if name in self.parsers and getattr(self, field) is None:
+                raise ValueError(
+                    f"AGENTEX_PARSERS names {name}: set AGENTEX_{field.upper()}, the address of that service"
+                )
+        return self
 
     @field_validator("source_folders", mode="before")
     @classmethod

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from core.db.unit_of_work import unit_of_work
 from ingestion.context import WorkerContext
+from ingestion.parsers.choice import ParserChoice, choice_of
 from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation
 from kb_service.models import Document, KnowledgeBase
@@ -22,11 +23,15 @@ BATCH_POLICY = BatchPolicy(
 
 @dataclass(frozen=True)
 class ClaimedDocument:
-    """A document whose lease was just acquired; ``is_untouched``: no earlier attempt can have written points."""
+    """A document whose lease was just acquired.
+
+    ``parser`` is its knowledge base's choice. ``is_untouched``: no earlier attempt can have written points.
+    """
 
     document: Document
     generation: Generation
     account: str
+    parser: ParserChoice
     is_untouched: bool = False
 
     @property
@@ -56,10 +61,12 @@ async def claim(
             beside = await acquire_batch(work, document, batch, owner=owner, seconds=seconds)
         knowledge_base = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
     generation = index_version.generation_to_build(knowledge_base, document.generation)
-    account = knowledge_base.owner_id
-    claimed = [ClaimedDocument(document, generation, account)]
+    account, parser = knowledge_base.owner_id, choice_of(knowledge_base)
+    claimed = [ClaimedDocument(document, generation, account, parser)]
     # No worker has held the others before.
-    claimed += [ClaimedDocument(other, generation, account, is_untouched=other.revision == 1) for other in beside]
+    claimed += [
+        ClaimedDocument(other, generation, account, parser, is_untouched=other.revision == 1) for other in beside
+    ]
     for each in claimed:
         each.document.generation = generation.number
     return claimed

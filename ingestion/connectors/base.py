@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr
 
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
-from ingestion.parsers.conversion.state import Conversion
+from ingestion.parsers.format_support import OURS_ONLY, FormatSupport
 
 MOST_ITEMS = 20_000
 """Items of one source; a listing ends with ``SourceUnavailable`` beyond it."""
@@ -137,7 +137,7 @@ class ConnectorEnvironment:
         max_cache_bytes: what may be put there at once.
         reader_modules: of readers of LlamaIndex that the operator allows to be run.
         max_memory_bytes: that such a reader may hold.
-        conversion: whether documents are converted that no parser reads.
+        support: what the server reads beside the formats of our parsers.
     """
 
     guard: OutboundGuard
@@ -150,7 +150,7 @@ class ConnectorEnvironment:
     max_cache_bytes: int = 2**30
     reader_modules: tuple[str, ...] = ()
     max_memory_bytes: int = 2**30
-    conversion: Conversion = Conversion.OFF
+    support: FormatSupport = OURS_ONLY
 
 
 class SourceConnector(Protocol):

@@ -154,7 +154,7 @@ class BucketConnector:
     def _accepts(self, entry: BucketObject) -> bool:
         # Consoles show empty objects of such names as folders.
         is_folder = entry.key.endswith("/") and not entry.size
-        is_read = has_parser(entry.key, self._environment.conversion)
+        is_read = has_parser(entry.key, self._environment.support)
         return is_read and not is_folder and is_included(entry.key, self._settings.include, self._settings.exclude)
 
     def _item(self, entry: BucketObject) -> SourceItem:

@@ -132,7 +132,7 @@ class FolderConnector:
         with self._opened() as folder:
             hidden = _identity(self._environment.hidden_folder)
             for path, status in _files(folder, "", hidden, depth=0):
-                is_read = has_parser(path, self._environment.conversion)
+                is_read = has_parser(path, self._environment.support)
                 if not (is_read and is_included(path, self._settings.include, self._settings.exclude)):
                     continue
                 paths.append((path, f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}"))

@@ -111,5 +111,5 @@ class GitConnector:
         return module.GitCache(environment.cache_folder, environment.max_cache_bytes, environment.max_bytes)
 
     def _accepts(self, path: str) -> bool:
-        is_read = has_parser(path, self._environment.conversion)
+        is_read = has_parser(path, self._environment.support)
         return is_read and is_included(path, self._settings.include, self._settings.exclude)

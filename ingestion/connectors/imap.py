@@ -39,7 +39,7 @@ from ingestion.connectors.mail.failures import (
 from ingestion.connectors.mail.mailbox import Mailbox, MailFolder, MessageHead
 from ingestion.connectors.mail.structure import AttachedFile, decoded
 from ingestion.connectors.patterns import Patterns, is_included
-from ingestion.parsers.conversion.state import Conversion
+from ingestion.parsers.format_support import OURS_ONLY
 from kb_service.document_names import document_name
 
 _ENDING = ".eml"
@@ -182,7 +182,7 @@ class ImapConnector:
         except BaseException:
             connection.close()
             raise
-        return Mailbox(connection, self._environment.conversion)
+        return Mailbox(connection, self._environment.support)
 
     async def _items(self) -> AsyncGenerator[SourceItem]:
         async with self._session() as mailbox:
@@ -231,13 +231,13 @@ class ImapConnector:
 
     def _is_enough(self, previous: KnownItem) -> bool:
         """Whether what was read of a message says what is listed of it."""
-        # Old Office files were left out as long as no conversion was switched on.
+        # Old Office files were left out as long as nothing read them.
         is_complete = not self._is_converting or "converting" in previous.state
         return not self._settings.attachments or ("attachments" in previous.state and is_complete)
 
     @property
     def _is_converting(self) -> bool:
-        return self._environment.conversion is not Conversion.OFF
+        return self._environment.support != OURS_ONLY
 
     async def _new_messages(self, folder: MailFolder, validity: int, uids: Sequence[int]) -> AsyncGenerator[SourceItem]:
         async with self._session() as mailbox:

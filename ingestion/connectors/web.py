@@ -255,7 +255,7 @@ class _Crawl:
         return SourceItem(url, name, sha256(body).hexdigest(), state, content=body, attributes={"url": url})
 
     def _is_read(self, name: str) -> bool:
-        return has_parser(name, self._source.environment.conversion)
+        return has_parser(name, self._source.environment.support)
 
     def _follow(self, url: httpx.URL, links: Sequence[str], depth: int) -> None:
         if self._follows_links and depth < self._source.settings.max_depth:

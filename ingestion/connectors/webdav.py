@@ -160,7 +160,7 @@ class WebDavConnector:
         """The item of a file that belongs to this source, or of a member whose name is no use."""
         parts = (*folder, entry.name)
         key = "/".join(parts)
-        is_wanted = entry.is_folder or has_parser(entry.name, self._environment.conversion)
+        is_wanted = entry.is_folder or has_parser(entry.name, self._environment.support)
         if not (
             is_wanted and is_included(key, () if entry.is_folder else self._settings.include, self._settings.exclude)
         ):

@@ -191,7 +191,14 @@ FORMATS = (
     Format("text/x-gettext-translation", "po", "text.gettext", TEXT, "po"),
     Format("text/x-source", "code", "text.source_code", TEXT, _CODE),
 )
+ANSWERS = (
+    Format("application/vnd.unstructured.elements+json", "elements", "remote.unstructured_elements", TEXT, ""),
+    Format("application/vnd.docling.document+json", "docling", "remote.docling_document", TEXT, ""),
+    Format("application/vnd.mineru.content+json", "mineru", "remote.mineru_content", TEXT, ""),
+)
+"""What the services of the parsers ``unstructured_api``, ``docling`` and ``mineru`` answer; read in the parser child, as no answer is trusted, and never uploaded."""
 PARSERS = {form.media_type: form for form in FORMATS}
+PARSED_IN_CHILD = PARSERS | {form.media_type: form for form in ANSWERS}
 MEDIA_TYPE_OF = {form.file_type: form.media_type for form in FORMATS}
 LANGUAGE_OF_SUFFIX = {f".{suffix}": language for language, names in LANGUAGES.items() for suffix in names.split()}
 
@@ -204,7 +211,7 @@ def is_plain_text(media_type: str) -> bool:
 
 def parser_for(media_type: str) -> Parse:
     """The ``parse`` function of a registered media type; its libraries load at the first call."""
-    module = import_module(f"{__name__}.{PARSERS[media_type].module}")
+    module = import_module(f"{__name__}.{PARSED_IN_CHILD[media_type].module}")
     # The contract suite checks that each registered module has this function.
     return cast("Parse", module.parse)
 

@@ -20,6 +20,12 @@ class FailureReason(StrEnum):
     PARSE_MEMORY = "parse_memory"
     PARSE_TIMEOUT = "parse_timeout"
     PARSER_CRASHED = "parser_crashed"
+    PARSER_MISSING = "parser_missing"
+    PARSER_NOT_ENABLED = "parser_not_enabled"
+    PARSER_SERVICE_FAILED = "parser_service_failed"
+    PARSER_SERVICE_KEY_REFUSED = "parser_service_key_refused"
+    PARSER_SERVICE_REFUSED = "parser_service_refused"
+    PARSER_SERVICE_UNEXPECTED = "parser_service_unexpected"
     RECOGNITION_MISSING = "recognition_missing"
     # A reason's name, not a password.
     PASSWORD_PROTECTED = "password_protected"  # noqa: S105
@@ -118,6 +124,48 @@ _TEXTS = {
         "解析程序在读取文件时异常退出",
         "请重试；若仍失败，请重新保存文件或转换为其他格式",
     ),
+    FailureReason.PARSER_MISSING: _FailureText(
+        "The parser chosen for the file, or what it needs for the chosen strategy, is not installed on this server",
+        "Ask your operator to install it (the guide's settings, AGENTEX_PARSERS), or choose another parser or strategy, "
+        "then retry",
+        "服务器尚未安装所选解析器，或缺少所选策略（strategy）需要的组件",
+        "请管理员安装（见用户指南的设置，AGENTEX_PARSERS），或更换解析器或策略后重试",
+    ),
+    FailureReason.PARSER_NOT_ENABLED: _FailureText(
+        "The parser chosen for the file is not switched on on this server",
+        "Choose another parser for the document or its knowledge base, or ask your operator to name it in "
+        "AGENTEX_PARSERS, then retry",
+        "服务器未启用为该文件选择的解析器",
+        "请为文档或知识库选择其他解析器，或请管理员在 AGENTEX_PARSERS 中启用后重试",
+    ),
+    FailureReason.PARSER_SERVICE_FAILED: _FailureText(
+        "The parsing service that the file was sent to could not read it",
+        "Open the file in its own program, save it again and upload the new copy, or choose another parser; your operator "
+        "finds the cause in the log of the service",
+        "文件所交由的解析服务未能读取该文件",
+        "请用原程序打开并重新保存后上传，或选择其他解析器；管理员可在该服务的日志中查看原因",
+    ),
+    FailureReason.PARSER_SERVICE_KEY_REFUSED: _FailureText(
+        "The parsing service refuses the key of this server",
+        "Ask your operator to correct the key of the service in the settings (AGENTEX_UNSTRUCTURED_API_KEY, "
+        "AGENTEX_DOCLING_API_KEY or AGENTEX_MINERU_API_KEY), then retry",
+        "解析服务拒绝了本服务器的密钥",
+        "请管理员修正该服务的密钥设置（AGENTEX_UNSTRUCTURED_API_KEY、AGENTEX_DOCLING_API_KEY 或 AGENTEX_MINERU_API_KEY）后重试",
+    ),
+    FailureReason.PARSER_SERVICE_REFUSED: _FailureText(
+        "The parsing service that the file was sent to does not accept it",
+        "Choose another parser or strategy for the document, or save the file in another format",
+        "文件所交由的解析服务不接受该文件",
+        "请为文档选择其他解析器或策略，或将文件另存为其他格式",
+    ),
+    FailureReason.PARSER_SERVICE_UNEXPECTED: _FailureText(
+        "What answers at the address of the parsing service is not that service, or another version of it",
+        "Ask your operator to check the address of the service in the settings (AGENTEX_UNSTRUCTURED_API_URL, "
+        "AGENTEX_DOCLING_URL or AGENTEX_MINERU_URL; agentex doctor checks it), then retry",
+        "解析服务的地址上应答的不是该服务，或版本不符",
+        "请管理员检查该服务的地址设置（AGENTEX_UNSTRUCTURED_API_URL、AGENTEX_DOCLING_URL 或 AGENTEX_MINERU_URL，可用 "
+        "agentex doctor 检查）后重试",
+    ),
     FailureReason.PASSWORD_PROTECTED: _FailureText(
         "The file is protected by a password",
         "Remove the password and upload the file again",
@@ -155,7 +203,7 @@ _TEXTS = {
         "请为文档选择其他编码，或选择 auto 自动识别",
     ),
 }
-_RETRYABLE = frozenset({FailureReason.PARSER_CRASHED, FailureReason.PARSE_TIMEOUT})
+_RETRYABLE = frozenset({FailureReason.PARSER_CRASHED, FailureReason.PARSER_SERVICE_FAILED, FailureReason.PARSE_TIMEOUT})
 
 
 class ParseFailure(Exception):

@@ -13,6 +13,7 @@ from ingestion.parsers import FAMILIES, FORMATS, IMAGE, LANGUAGE_OF_SUFFIX, OLE,
 from ingestion.parsers.conversion.formats import BY_SUFFIX as CONVERTED_BY_SUFFIX
 from ingestion.parsers.conversion.formats import ConvertedFormat
 from ingestion.parsers.conversion.state import Conversion, advice_of
+from ingestion.parsers.format_support import OURS_ONLY, FormatSupport
 from ingestion.parsers.image.ocr import is_installed
 from ingestion.parsers.image.photos import is_decodable, photo_kind
 from ingestion.parsers.text.charset import byte_order_mark, control_share, wide_form
@@ -92,17 +93,17 @@ class DetectedType:
     file_type: str
 
 
-def detect_type(name: str, head: bytes, size: int, conversion: Conversion = Conversion.OFF) -> DetectedType:
+def detect_type(name: str, head: bytes, size: int, support: FormatSupport = OURS_ONLY) -> DetectedType:
     """The type of an uploaded file; only the ending of its name counts.
 
     Args:
-        conversion: whether this server has formats converted that no parser reads.
+        support: what this server reads beside the formats of our parsers.
 
     Raises:
         EmptyFile: No bytes, or blanks only.
         UnsupportedFileType: No parser for this ending, or bytes no parser can read, a photo without its decoder among
             them; what to do is in the details.
-        OldOfficeFile: A doc, xls or ppt by its name or its bytes, and they are not converted.
+        OldOfficeFile: A doc, xls or ppt by its name or its bytes, and this server does not read it.
         FileTypeMismatch: The bytes are of another type than the ending says.
         TextRecognitionMissing: A picture, and recognition is not installed.
     """
@@ -111,17 +112,17 @@ def detect_type(name: str, head: bytes, size: int, conversion: Conversion = Conv
     if size == 0 or (size <= len(head) and _is_blank(head)):
         raise EmptyFile
     converted = _converted_format(suffix, form, head)
-    if converted is not None and conversion is Conversion.ON:
+    if converted is not None and support.accepts(converted):
         return DetectedType(converted.media_type, converted.file_type)
     if form is None:
-        raise _unsupported(suffix, head, conversion)
+        raise _unsupported(suffix, head, support)
     if form.family is PDF and b"%PDF-".startswith(head):
         raise EmptyFile
     content = _content_kind(head)
     # A message may carry an old Office file, whose streams are then its own.
     unread = unread_contents(head) if form.family is not OLE else None
     if unread is not None:
-        raise _refusal(unread, suffix, conversion, detected=unread.label)
+        raise _refusal(unread, suffix, support, detected=unread.label)
     if form.family is TEXT:
         _check_text(suffix, head, content)
     else:
@@ -129,13 +130,15 @@ def detect_type(name: str, head: bytes, size: int, conversion: Conversion = Conv
     return DetectedType(form.media_type, LANGUAGE_OF_SUFFIX.get(suffix, form.file_type))
 
 
-def has_parser(name: str, conversion: Conversion = Conversion.OFF) -> bool:
-    """Whether files whose names end like this are read, after a conversion if need be.
-
-    Where LibreOffice is only missing they count: a source must not lose its documents by that.
-    """
+def has_parser(name: str, support: FormatSupport = OURS_ONLY) -> bool:
+    """Whether files whose names end like this are read, as ``FormatSupport.lists`` counts."""
     suffix = _suffix(name)
-    return suffix in _BY_SUFFIX or (conversion is not Conversion.OFF and suffix in CONVERTED_BY_SUFFIX)
+    return suffix in _BY_SUFFIX or (suffix in CONVERTED_BY_SUFFIX and support.lists(CONVERTED_BY_SUFFIX[suffix]))
+
+
+def ending_of(name: str) -> str:
+    """The ending by which a file's type is told, in lower case and without its dot."""
+    return _suffix(name).removeprefix(".")
 
 
 def refuse_document_by_name(name: str) -> None:
@@ -179,19 +182,19 @@ def _converted_format(suffix: str, form: Format | None, head: bytes) -> Converte
     return by_name if by_name is not None and by_name.matches(head) else None
 
 
-def _unsupported(suffix: str, head: bytes, conversion: Conversion) -> AgentexError:
+def _unsupported(suffix: str, head: bytes, support: FormatSupport) -> AgentexError:
     """The refusal of a file whose ending no parser has."""
     unread = unsupported_format(suffix)
     if unread is None:
         hint = _AS_ARCHIVE if suffix == ".zip" else {}
-        converted = CONVERTED_BY_SUFFIX if conversion is Conversion.ON else {}
+        converted = {suffix for suffix, form in CONVERTED_BY_SUFFIX.items() if support.accepts(form)}
         return UnsupportedFileType(extension=suffix, **hint, supported=sorted({*_BY_SUFFIX, *converted}))
     ending = _readable_ending(head) if unread.is_old_office else None
-    if ending is None and unread.is_old_office and conversion is Conversion.ON:
+    if ending is None and unread.is_old_office and _is_accepted(unread, support):
         # No program that writes such files wrote this one.
         return FileTypeMismatch(extension=suffix, detected=_content_kind(head), **unread.advice)
     if ending is None:
-        return _refusal(unread, suffix, conversion)
+        return _refusal(unread, suffix, support)
     return UnsupportedFileType(
         extension=suffix,
         detected=ending,
@@ -200,14 +203,19 @@ def _unsupported(suffix: str, head: bytes, conversion: Conversion) -> AgentexErr
     )
 
 
-def _refusal(unread: UnsupportedFormat, suffix: str, conversion: Conversion, **details: str) -> UnsupportedFileType:
+def _is_accepted(unread: UnsupportedFormat, support: FormatSupport) -> bool:
+    form = CONVERTED_BY_SUFFIX.get(f".{unread.label}")
+    return form is not None and support.accepts(form)
+
+
+def _refusal(unread: UnsupportedFormat, suffix: str, support: FormatSupport, **details: str) -> UnsupportedFileType:
     kind = OldOfficeFile if unread.is_old_office else UnsupportedFileType
     advice = unread.advice
     is_convertible = f".{unread.label}" in CONVERTED_BY_SUFFIX
-    if is_convertible and conversion is not Conversion.ON:
+    if is_convertible and support.conversion is not Conversion.ON:
         advice = {
             name: f"{advice[name]}{stop}{more}"
-            for name, stop, more in zip(advice, (". ", "。"), advice_of(conversion), strict=True)
+            for name, stop, more in zip(advice, (". ", "。"), advice_of(support.conversion), strict=True)
         }
     return kind(extension=suffix, **details, **advice)
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from core.types.document_parsers import BUILT_IN
+
 Kind = Literal["heading", "paragraph", "list_item", "table", "code"]
 LaterPages = tuple[tuple[int, int], ...]
 """Where in a text further pages begin, ascending: offset and page."""
@@ -46,6 +48,7 @@ class ParsedDocument:
         encoding_confidence: 0 to 1; None together with ``encoding``.
         pages: None where the format has none.
         warnings: Codes of possible faults of the text (``encoding``, ``no_text_layer``, ...).
+        parser: Which one read it (``core.types.document_parsers``).
     """
 
     elements: tuple[Element, ...]
@@ -54,3 +57,4 @@ class ParsedDocument:
     encoding_confidence: float | None = None
     pages: int | None = None
     warnings: tuple[str, ...] = ()
+    parser: str = BUILT_IN

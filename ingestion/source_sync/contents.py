@@ -14,7 +14,7 @@ from core.settings import Settings
 from ingestion.connectors.base import ItemUnreadable, SourceConnector, SourceItem, too_large
 from ingestion.context import WorkerContext
 from ingestion.parsers import run_preflight
-from ingestion.parsers.conversion.availability import conversion_state
+from ingestion.parsers.choice import format_support
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.sandbox.client import parse_limits
 from kb_service.document_names import clean_name
@@ -49,7 +49,7 @@ async def stored_item(
         size = await _copy(connector, item, file, settings.max_upload_bytes)
         name = clean_name(item.name)
         file.seek(0)
-        detected = detect_type(name, file.read(HEAD_BYTES), size, conversion_state(settings))
+        detected = detect_type(name, file.read(HEAD_BYTES), size, format_support(settings))
         file.seek(0)
         await to_thread.run_sync(run_preflight, detected.name, file, parse_limits(settings))
         file.seek(0)

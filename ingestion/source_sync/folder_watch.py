@@ -15,7 +15,7 @@ from ingestion.connectors import parse_settings
 from ingestion.connectors.base import ConnectorEnvironment, KnownItem, SourceUnavailable
 from ingestion.connectors.folder import FolderConnector, FolderSettings
 from ingestion.context import WorkerContext
-from ingestion.parsers.conversion.availability import conversion_state
+from ingestion.parsers.choice import format_support
 from kb_service.knowledge_sources import syncs
 from kb_service.models import KnowledgeBase, KnowledgeSource
 
@@ -66,7 +66,7 @@ class FolderWatch:
             hidden_folder=live.data_dir,
             max_bytes=live.max_upload_bytes,
             find_known=_find_none,
-            conversion=conversion_state(live),
+            support=format_support(live),
         )
         for source_id, settings in sources.items():
             await self._look_at(source_id, FolderConnector(settings, environment))

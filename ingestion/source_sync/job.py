@@ -23,7 +23,7 @@ from ingestion.connectors.base import (
     SourceUnavailable,
 )
 from ingestion.context import WorkerContext
-from ingestion.parsers.conversion.availability import conversion_state
+from ingestion.parsers.choice import format_support
 from ingestion.source_sync.caches import cache_folder
 from ingestion.source_sync.item_lookup import ItemLookup
 from ingestion.source_sync.permissions import permission_map
@@ -126,7 +126,7 @@ async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: JobLeas
         hidden_folder=settings.data_dir,
         max_bytes=settings.max_upload_bytes,
         find_known=find_known,
-        conversion=conversion_state(settings),
+        support=format_support(settings),
         credentials=_credentials(context, source, connector_type, source_settings),
         cache_folder=cache_folder(settings, source.id),
         max_cache_bytes=settings.max_source_cache_bytes,

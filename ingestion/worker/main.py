@@ -25,6 +25,7 @@ from core.settings import Settings, get_settings
 from ingestion.attempts.lost_jobs import requeue_jobs
 from ingestion.context import WorkerContext
 from ingestion.parsers.conversion.converter import open_converter
+from ingestion.parsers.external import ExternalParsers
 from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.sandbox.client import ParserPool
 from ingestion.reindex import maintain_all
@@ -100,6 +101,7 @@ async def open_worker_context(settings: Settings) -> AsyncGenerator[WorkerContex
             settings.ingest_concurrency,
             recognition=OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or "")),
             converter=open_converter(settings),
+            external=ExternalParsers(settings),
         ),
     )
     try:

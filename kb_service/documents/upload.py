@@ -36,8 +36,8 @@ class OnConflict(StrEnum):
 class UploadOutcome(StrEnum):
     """What became of an upload.
 
-    ``RETRIED``: the same bytes over a document that failed or was cancelled; it is processed once
-    more.
+    ``RETRIED``: the same bytes over a document that failed or was cancelled, or with another choice of a parser; it is
+    processed once more.
     """
 
     CREATED = "created"
@@ -48,13 +48,25 @@ class UploadOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Upload:
-    """A stored file that is to become a document; ``attributes`` None leaves the document's metadata."""
+    """A stored file that is to become a document.
+
+    ``attributes`` None leaves the document's metadata, ``parser`` None its choice of a parser and of a ``strategy``.
+    """
 
     name: str
     file: StoredFile
     file_type: FileType
     on_conflict: OnConflict = OnConflict.REPLACE
     attributes: Attributes | None = None
+    parser: str | None = None
+    strategy: str | None = None
+
+    def chooses_other(self, document: Document) -> bool:
+        """Whether it has a document read in another way than its last upload."""
+        return self.parser is not None and (self.parser, self.strategy) != (
+            document.chosen_parser,
+            document.chosen_strategy,
+        )
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,8 @@ class _UploadBatch:
                 name, present = await self._find_free(upload)
         if present is None:
             return self._created(name, upload)
-        if present.sha256 == upload.file.sha256 and present.status not in _ENDED_BADLY:
+        is_same = present.sha256 == upload.file.sha256 and not upload.chooses_other(present)
+        if is_same and present.status not in _ENDED_BADLY:
             return self._result(present, UploadOutcome.UNCHANGED, (upload.file.storage_key,))
         return self._replaced(present, upload)
 
@@ -146,6 +159,7 @@ class _UploadBatch:
     def _created(self, name: str, upload: Upload) -> UploadResult:
         self._spend(upload.file.size)
         document = _new(self.knowledge_base, name=name, file=upload.file, file_type=upload.file_type, now=self.now)
+        document.chosen_parser, document.chosen_strategy = upload.parser, upload.strategy
         self.work.session.add(document)
         self.work.wake_workers()
         self.by_name.add(document)
@@ -157,6 +171,8 @@ class _UploadBatch:
         is_same = present.sha256 == upload.file.sha256
         outcome = UploadOutcome.RETRIED if is_same else UploadOutcome.REPLACED
         spare = _replace_file(present, upload)
+        if upload.parser is not None:
+            present.chosen_parser, present.chosen_strategy = upload.parser, upload.strategy
         # New content goes first, even while a re-index processes old documents.
         present.generation = self.lock.generation
         present.updated_at = self.now

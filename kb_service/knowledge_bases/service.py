@@ -31,6 +31,7 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
+from core.types.document_parsers import AUTO_STRATEGY, BUILT_IN
 from kb_service.embeddings.catalog import DEFAULT, resolve, served_models
 from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, DocumentStatus, KnowledgeBase, SplitterName
 from kb_service.visibility import count_documents, has_document
@@ -54,7 +55,8 @@ class KnowledgeBaseDraft:
     """Settable fields; None leaves one as it is, or at its default on creation.
 
     Chunk sizes are in tokens of the embedding model's tokenizer. ``retrieval`` are defaults for ``RetrievalOptions``:
-    absent keys stay as they are, and None removes one.
+    absent keys stay as they are, and None removes one. ``parser`` and ``strategy`` are checked by the caller
+    (``ingestion.parsers.choice``); a parser without a strategy has that of its own choosing.
     """
 
     name: str | None = None
@@ -64,6 +66,8 @@ class KnowledgeBaseDraft:
     chunk_size: int | None = None
     chunk_overlap: int | None = None
     retrieval: dict[str, Any] | None = None
+    parser: str | None = None
+    strategy: str | None = None
     is_public: bool | None = None
     enabled: bool | None = None
 
@@ -137,6 +141,8 @@ async def create(
         chunk_size=splitting.chunk_size,
         chunk_overlap=splitting.chunk_overlap,
         retrieval=_merged({}, draft.retrieval or {}),
+        parser=draft.parser or BUILT_IN,
+        strategy=draft.strategy or AUTO_STRATEGY,
         is_public=bool(draft.is_public),
         enabled=draft.enabled is not False,
     )
@@ -293,6 +299,8 @@ async def update_knowledge_base(
         knowledge_base.description = draft.description
     if draft.retrieval is not None:
         knowledge_base.retrieval = _merged(knowledge_base.retrieval, draft.retrieval)
+    if draft.parser is not None:
+        knowledge_base.parser, knowledge_base.strategy = draft.parser, draft.strategy or AUTO_STRATEGY
     if draft.is_public is not None and draft.is_public != knowledge_base.is_public:
         knowledge_base.is_public = draft.is_public
         audit_public(work, knowledge_base, SHARE_AUDIT_ACTIONS)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.text.sanitize import Storable
+from core.types.document_parsers import AUTO_STRATEGY, BUILT_IN
 from kb_service.models import Document
 from kb_service.vector_index.protocol import SparseVector
 
@@ -46,6 +47,7 @@ DocumentState = Literal["indexed", "changed", "waiting", "failed", "cancelled"]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[Storable, Field(min_length=1, max_length=255)]
+ParserName = Annotated[str, Field(pattern=r"^[a-z0-9_:-]{1,50}$")]
 
 
 class ArchivePart(BaseModel):
@@ -64,6 +66,8 @@ class KnowledgeBaseSettings(ArchivePart):
     chunk_size: Annotated[int, Field(ge=1, le=100_000)]
     chunk_overlap: Annotated[int, Field(ge=0, le=100_000)]
     retrieval: dict[str, Any] = Field(default_factory=dict)
+    parser: ParserName = BUILT_IN
+    strategy: ParserName = AUTO_STRATEGY
 
 
 class Counts(ArchivePart):
@@ -104,6 +108,7 @@ class DocumentEntry(ArchivePart):
         state: ``indexed``; ``changed``: indexed, and its original is a newer file that waits; ``waiting``: not indexed
             yet; ``failed``; ``cancelled``.
         chosen_encoding: set by a user; overrides detection.
+        chosen_parser: set by a user, as ``chosen_strategy``; overrides the knowledge base's.
         restricted: after import only the owner reads it, until they share it.
     """
 
@@ -119,6 +124,9 @@ class DocumentEntry(ArchivePart):
     restricted: bool = False
     encoding: Annotated[Storable, Field(max_length=50)] | None = None
     chosen_encoding: Annotated[Storable, Field(max_length=50)] | None = None
+    parser: ParserName | None = None
+    chosen_parser: ParserName | None = None
+    chosen_strategy: ParserName | None = None
     pages: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
     warnings: Annotated[list[Annotated[Storable, Field(max_length=200)]], Field(max_length=100)] = []
     failure: dict[Storable, Annotated[Storable, Field(max_length=2000)]] | None = None

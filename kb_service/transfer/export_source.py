@@ -92,6 +92,8 @@ class KnowledgeBaseSource:
             chunk_size=row.chunk_size,
             chunk_overlap=row.chunk_overlap,
             retrieval=row.retrieval,
+            parser=row.parser,
+            strategy=row.strategy,
         )
 
     @property

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.requests import InvalidArchive
+from core.types.document_parsers import BUILT_IN, PARSERS_BY_NAME
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
@@ -68,12 +69,15 @@ async def create_target(work: UnitOfWork, principal: Principal, arrival: ImportT
     """Create the new knowledge base: private, and disabled until everything is imported."""
     settings = arrival.settings
     has_splitter = settings.splitter in set(SplitterName)
+    has_parser = settings.parser in {BUILT_IN, *PARSERS_BY_NAME}
     draft = KnowledgeBaseDraft(
         name=arrival.name,
         description=settings.description,
         splitter=settings.splitter if has_splitter else None,
         chunk_size=settings.chunk_size,
         chunk_overlap=settings.chunk_overlap,
+        parser=settings.parser if has_parser else None,
+        strategy=settings.strategy if has_parser else None,
         is_public=False,
         enabled=False,
     )

@@ -1,14 +1,14 @@
 """Permissions of knowledge sources, and addresses that somebody vouches for
 
 Revision ID: 0037
-Revises: 0035
+Revises: 0036
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0037"
-down_revision = "0035"
+down_revision = "0036"
 branch_labels = None
 depends_on = None
 

@@ -24,6 +24,7 @@ from core.settings import Settings, get_settings
 from tests.cli.conftest import Agentex
 from tests.fixtures.product.processes import free_port
 from tests.fixtures.servers.contract_server import Contract
+from tests.fixtures.servers.parser_services import parsing_services
 
 OUTPUT = Output(json_only=True, language=Language.EN)
 SECRET = "hunter2-never-shown"
@@ -352,3 +353,25 @@ def test_doctor_finds_a_missing_converter_where_it_is_asked_for(tmp_path: Path, 
     program.chmod(0o755)
     present = check_conversion(OUTPUT, asked)
     assert (present.verdict, present.detail) == (CheckVerdict.OK, str(program.resolve()))
+
+
+def test_doctor_asks_the_parsing_services_that_are_switched_on(agentex: Agentex, monkeypatch: pytest.MonkeyPatch):
+    assert not any(name.startswith("parser:") for name in findings(agentex("doctor", "--json")))
+    with parsing_services() as services:
+        for name, value in {
+            **services.variables,
+            "AGENTEX_DOCLING_API_KEY": SECRET,
+            "AGENTEX_MINERU_URL": f"http://127.0.0.1:{free_port()}",
+        }.items():
+            monkeypatch.setenv(name, value)
+        get_settings.cache_clear()
+        said = agentex("doctor", "--json")
+    found = findings(said)
+    assert found["parser:unstructured_api"]["status"] == "ok"
+    assert (found["parser:docling"]["status"], "AGENTEX_DOCLING_API_KEY" in found["parser:docling"]["hint"]) == (
+        "failed", True,
+    )  # fmt: skip
+    assert (found["parser:mineru"]["status"], "AGENTEX_MINERU_URL" in found["parser:mineru"]["hint"]) == (
+        "failed", True,
+    )  # fmt: skip
+    assert SECRET not in said.out

@@ -10,7 +10,17 @@ import pytest
 from PIL import Image
 
 import ingestion.parsers
-from ingestion.parsers import FORMATS, IMAGE, LANGUAGE_OF_SUFFIX, PARSERS, TEXT, parser_for, preflight
+from ingestion.parsers import (
+    ANSWERS,
+    FORMATS,
+    IMAGE,
+    LANGUAGE_OF_SUFFIX,
+    PARSED_IN_CHILD,
+    PARSERS,
+    TEXT,
+    parser_for,
+    preflight,
+)
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.image.ocr import is_ready
@@ -153,8 +163,9 @@ def test_every_parser_module_is_registered_once():
         f"ingestion.parsers.{path.parent.name}.{path.stem}" for path in folder.glob("*/*.py") if path.stem != "__init__"
     }
     with_parse = {name for name in names if hasattr(importlib.import_module(name), "parse")}
-    assert with_parse == {f"ingestion.parsers.{form.module}" for form in FORMATS}
+    assert with_parse == {f"ingestion.parsers.{form.module}" for form in (*FORMATS, *ANSWERS)}
     assert len(PARSERS) == len(FORMATS)
+    assert len(PARSED_IN_CHILD) == len(FORMATS) + len(ANSWERS)
 
 
 def test_every_suffix_belongs_to_one_format():
@@ -254,4 +265,4 @@ def test_failure_has_words_in_both_languages(reason):
     assert not chinese.search(failure.message + failure.next_action)
     assert chinese.search(failure.message_zh)
     assert chinese.search(failure.next_action_zh)
-    assert failure.retryable == (reason in ("parser_crashed", "parse_timeout"))
+    assert failure.retryable == (reason in ("parser_crashed", "parse_timeout", "parser_service_failed"))

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from core.errors.requests import ArchiveMemberRefused
-from ingestion.parsers.conversion.state import Conversion
+from ingestion.parsers.format_support import OURS_ONLY
 from ingestion.parsers.limits import ParseLimits
 from ingestion.zip_upload import ZipUpload, open_zip_upload
 
@@ -43,7 +43,7 @@ async def test_disk_that_fails_is_no_damage_of_a_member():
     archive = await open_zip_upload(disk, "a.zip", ParseLimits())
     disk.is_broken = True
     with pytest.raises(OSError, match="Input/output"):
-        await archive.detect(archive.members[0], Conversion.OFF)
+        await archive.detect(archive.members[0], OURS_ONLY)
     with pytest.raises(OSError, match="Input/output"):
         await read(archive)
     with pytest.raises(OSError, match="Input/output"):

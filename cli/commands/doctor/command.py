@@ -29,6 +29,7 @@ from cli.commands.doctor.local import (
 )
 from cli.commands.doctor.ollama import NAME as OLLAMA
 from cli.commands.doctor.ollama import check_ollama
+from cli.commands.doctor.parser_services import check_parser_services
 from cli.commands.doctor.security import (
     check_clock,
     check_exposure,
@@ -91,11 +92,15 @@ async def _look_here(output: Output, client: ApiClient) -> list[CheckResult]:
     if is_loopback(client.transport.url):
         settings = get_settings()
         checks += [check(output, settings) for check in _HERE]
-        parts, encoder, model, ollama = await asyncio.gather(
-            look_at_parts(), check_encoder(output), check_model(output, settings), check_ollama(output, settings)
+        parts, encoder, model, ollama, services = await asyncio.gather(
+            look_at_parts(),
+            check_encoder(output),
+            check_model(output, settings),
+            check_ollama(output, settings),
+            check_parser_services(output, settings),
         )
         checks.append(check_secret_key(output, settings, parts.database.state if parts else None))
-        checks += [*check_kept_parts(output, settings, parts), encoder, model, ollama]
+        checks += [*check_kept_parts(output, settings, parts), encoder, model, ollama, *services]
         skews |= _skews_of(parts)
     if headers:
         checks.append(await check_transport(output, client.transport.url, headers))

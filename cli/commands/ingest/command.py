@@ -53,6 +53,10 @@ def ingest(
     on_conflict: Annotated[
         UploadConflictPolicy, typer.Option("--on-conflict", help="What to do with a changed file of a taken name.")
     ] = UploadConflictPolicy.REPLACE,
+    parser: Annotated[
+        str | None, typer.Option(help="Reads the formats that it can, in place of the knowledge base's parser.")
+    ] = None,
+    strategy: Annotated[str | None, typer.Option(help="How that parser reads, e.g. fast or hi_res.")] = None,
     url: UrlOption = None,
     json_only: JsonOption = False,
     language: LanguageOption = None,
@@ -77,7 +81,9 @@ def ingest(
         if not local_files.files and not local_files.archives and not local_files.left_out:
             raise CommandFailed(InvalidRequest("path", "empty"), messages.NO_FILES)
         base = await _target(output, client, knowledge_base, create=create)
-        choices = IngestOptions(wait=wait, on_conflict=on_conflict, language=output.language)
+        choices = IngestOptions(
+            wait=wait, on_conflict=on_conflict, language=output.language, parser=parser, strategy=strategy
+        )
         return await _ingest(output, client, base, local_files, choices)
 
     run(Options(json_only, language, url), body)
@@ -222,7 +228,7 @@ async def send_archives(
     for archive in local_files.archives:
         try:
             members = await client.upload_archive(
-                knowledge_base_id, archive.path, archive.name, choices.on_conflict.value
+                knowledge_base_id, archive.path, archive.name, choices.query(choices.on_conflict)
             )
         except OSError:
             local_files.left_out.append(SkippedFile(archive.path, REASON_UNREADABLE, archive.asked_for))

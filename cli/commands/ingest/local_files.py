@@ -17,6 +17,7 @@ from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest, TextRecognitionMissing
 from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
+from ingestion.parsers.format_support import FormatSupport
 from kb_service.document_names import document_name as joined_name
 
 # What the server removes from names: a second run must find the names of the first.
@@ -195,7 +196,7 @@ def _objection(path: Path, name: str) -> Message | None:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
         # Whether old Office files are converted is for the server to say.
-        detect_type(name, head, path.stat().st_size, Conversion.ON)
+        detect_type(name, head, path.stat().st_size, FormatSupport(Conversion.ON))
     except OSError:
         return REASON_UNREADABLE
     except TextRecognitionMissing:

@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -65,19 +65,19 @@ def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
 
 
 async def upload_together(
-    client: ApiClient, knowledge_base_id: str, files: Sequence[OutgoingFile], *, on_conflict: str
+    client: ApiClient, knowledge_base_id: str, files: Sequence[OutgoingFile], query: Mapping[str, str | int]
 ) -> list[DocumentRecord | ServerRefused]:
     """Upload at most 1,000 files in one request; idempotent.
 
     Returns for each file its document, or why it was refused; raises ``OSError`` if one can't be read.
 
     Args:
-        on_conflict: what the server does when other bytes have a name.
+        query: their options.
     """
     path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/batch"
     with ExitStack() as stack:
         opened = [(file.name, stack.enter_context(CountedFile(file.path, file.on_progress))) for file in files]
-        answer = await client.send_files(BatchUploadBody(path, opened, {"on_conflict": on_conflict}))
+        answer = await client.send_files(BatchUploadBody(path, opened, query))
     return [_document_of(item) for item in client.read(BatchRecord, answer).items]
 
 
@@ -95,6 +95,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _SLOWER = 0.1, 1.0, 1.3
 # Two transactions of the server may become visible in another order than their times say.
 _CLOCK_MARGIN = timedelta(seconds=5)
 _QUIET_SECONDS = 10.0
+# What the server has where only a parser was chosen.
+_OWN_STRATEGY = "auto"
 _PATIENCE = 60.0
 # Refusals that concern only this file; any other would hit the next file too.
 ABOUT_THE_FILE = {400, 409, 413, 422}
@@ -149,11 +151,25 @@ class IngestOptions:
     Args:
         wait: whether to wait until each document is processed.
         on_conflict: what becomes of a changed file whose name is taken.
+        parser: for these files; None for the knowledge base's.
     """
 
     wait: bool
     on_conflict: UploadConflictPolicy
     language: Language
+    parser: str | None = None
+    strategy: str | None = None
+
+    def query(self, on_conflict: UploadConflictPolicy) -> dict[str, str | int]:
+        """The query of an upload."""
+        chosen = {"on_conflict": on_conflict.value, "parser": self.parser, "strategy": self.strategy}
+        return {name: value for name, value in chosen.items() if value is not None}
+
+    def is_read_so(self, document: DocumentRecord) -> bool:
+        """Whether a document has the parser that is chosen here, if one is."""
+        if self.parser is None:
+            return True
+        return (document.chosen_parser, document.chosen_strategy) == (self.parser, self.strategy or _OWN_STRATEGY)
 
 
 class IngestRun:
@@ -275,7 +291,7 @@ class IngestRun:
         numbered = beside or self._choices.on_conflict is UploadConflictPolicy.KEEP_BOTH
         for document in self._present[digest]:
             same = document.name == name or (numbered and _is_numbered(document.name, name))
-            if same and document.status not in ("failed", "cancelled"):
+            if same and document.status not in ("failed", "cancelled") and self._choices.is_read_so(document):
                 return document
         return None
 
@@ -283,13 +299,13 @@ class IngestRun:
         choice = UploadConflictPolicy.KEEP_BOTH if beside else self._choices.on_conflict
         outgoing = self._outgoing(item)
         return await self._client.upload(
-            self._base_id, outgoing.path, outgoing.name, outgoing.on_progress, on_conflict=choice.value
+            self._base_id, outgoing.path, outgoing.name, outgoing.on_progress, self._choices.query(choice)
         )
 
     async def _upload_together(self, items: Sequence[IngestItem]) -> list[DocumentRecord | ServerRefused]:
         files = [self._outgoing(item) for item in items]
-        choice = self._choices.on_conflict.value
-        return await upload_together(self._client, self._base_id, files, on_conflict=choice)
+        query = self._choices.query(self._choices.on_conflict)
+        return await upload_together(self._client, self._base_id, files, query)
 
     def _outgoing(self, item: IngestItem) -> OutgoingFile:
         def on_progress(sent: int) -> None:

@@ -11,6 +11,7 @@ app = command_group(
         "create": manage.create,
         "list": manage.list_knowledge_bases,
         "show": manage.show,
+        "parser": manage.set_parser,
         "delete": manage.delete,
         "share": share.share,
         "access": access.access,

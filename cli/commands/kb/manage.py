@@ -26,6 +26,8 @@ async def create(
     splitter: Annotated[str | None, typer.Option(help="How documents are cut, e.g. parent_child.")] = None,
     chunk_size: Annotated[int | None, typer.Option(help="Tokens per chunk.")] = None,
     chunk_overlap: Annotated[int | None, typer.Option(help="Tokens that neighbouring chunks share.")] = None,
+    parser: Annotated[str | None, typer.Option(help="What reads its documents, e.g. unstructured.")] = None,
+    strategy: Annotated[str | None, typer.Option(help="How that parser reads, e.g. fast or hi_res.")] = None,
     public: Annotated[bool, typer.Option("--public", help="Everybody may search it.")] = False,
 ) -> ExitCode:
     """Create a knowledge base."""
@@ -35,6 +37,8 @@ async def create(
         "splitter": splitter,
         "chunk_size": chunk_size,
         "chunk_overlap": chunk_overlap,
+        "parser": parser,
+        "strategy": strategy,
         "is_public": public,
     }
     await create_and_tell(output, client, wishes)
@@ -99,6 +103,7 @@ def _show(output: Output, base: KnowledgeBaseRecord, failed: list[DocumentRecord
             (messages.KB_MODEL, base.embedding_model),
             (messages.KB_SPLITTER, base.splitter),
             (messages.KB_CHUNKS, f"{base.chunk_size} / {base.chunk_overlap}"),
+            (messages.KB_PARSER, f"{base.parser} ({base.strategy})"),
             (messages.KB_PUBLIC, _yes(output, base.is_public)),
             (messages.KB_CREATED_AT, created),
             (messages.KB_FAILED, str(len(failed))),
@@ -118,6 +123,28 @@ def explain_failure(document: DocumentRecord, language: Language) -> str:
     """Why a document failed or waits and what helps, in a language."""
     failure = document.failure or document.waiting
     return document.status if failure is None else failure.explain(language)
+
+
+@client_command
+async def set_parser(
+    output: Output,
+    client: ApiClient,
+    knowledge_base: KnowledgeBaseArgument,
+    parser: Annotated[str, typer.Argument(help="Its name, e.g. built_in or unstructured.")],
+    strategy: Annotated[str | None, typer.Option(help="How it reads, e.g. fast or hi_res.")] = None,
+) -> ExitCode:
+    """Choose what reads a knowledge base's documents from now on.
+
+    Present documents stay as they are: "agentex kb reindex NAME --force" reads
+    them anew.
+    """
+    base = await client.find_knowledge_base(knowledge_base)
+    wishes: JsonObject = {"parser": parser} if strategy is None else {"parser": parser, "strategy": strategy}
+    answer = await client.call("PUT", f"/api/v1/knowledge-bases/{base.id}", body=wishes)
+    changed = client.read(KnowledgeBaseRecord, answer)
+    output.say(messages.KB_PARSER_SET, name=changed.name, parser=f"{changed.parser} ({changed.strategy})")
+    output.emit(changed.to_json())
+    return ExitCode.OK
 
 
 @client_command

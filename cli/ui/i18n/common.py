@@ -112,6 +112,11 @@ KB_DOCUMENTS = Message("Documents", "文档数")
 KB_MODEL = Message("Embedding model", "嵌入模型")
 KB_SPLITTER = Message("Splitter", "分块方式")
 KB_CHUNKS = Message("Chunk size / overlap", "分块大小 / 重叠")
+KB_PARSER = Message("Parser (strategy)", "解析器（策略）")
+KB_PARSER_SET = Message(
+    "{name}: documents are read by {parser} from now on; present ones stay as they are.",
+    "{name}：今后的文档由 {parser} 读取；已有文档保持不变。",
+)
 KB_PUBLIC = Message("Public", "公开")
 KB_SHARED_WITH = Message("Shared with", "共享给")
 KB_SHARED_WITH_NOBODY = Message("{name} is shared with nobody.", "{name} 没有共享给任何人。")

@@ -53,6 +53,17 @@ VECTORS_HINT = Message(
     "Start the server that AGENTEX_QDRANT_URL names and check its address and AGENTEX_QDRANT_API_KEY.",
     "请启动 AGENTEX_QDRANT_URL 指定的服务器，并检查其地址和 AGENTEX_QDRANT_API_KEY。",
 )
+PARSER_SERVICE_ANSWERS = Message("the service answers", "服务有响应")
+PARSER_SERVICE_DOWN_HINT = Message(
+    "Start the service that {url} names, and check the address; documents for it wait until it answers.",
+    "请启动 {url} 指定的服务并检查地址；在它恢复响应之前，交由它解析的文档会等待。",
+)
+PARSER_SERVICE_KEY = Message("refuses the key", "拒绝了密钥")
+PARSER_SERVICE_KEY_HINT = Message("Set {key} to the key of the service.", "请将 {key} 设为该服务的密钥。")
+PARSER_SERVICE_OTHER = Message("something else answers", "应答的不是该服务")
+PARSER_SERVICE_OTHER_HINT = Message(
+    "Check {url}: it takes the address of the service without a path.", "请检查 {url}：填写服务地址，不含路径。"
+)
 ISSUER = Message("Single sign-on", "单点登录")
 ISSUER_OFF = Message("not set up", "未配置")
 ISSUER_ANSWERS = Message("the issuer answers", "签发者有响应")

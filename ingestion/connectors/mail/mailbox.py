@@ -12,7 +12,7 @@ from ingestion.connectors.mail.connection import ImapConnection, imap_string
 from ingestion.connectors.mail.failures import NOT_IMAP, MailError
 from ingestion.connectors.mail.structure import AttachedFile, attachments_of
 from ingestion.connectors.mail.values import Value, folder_name, number_of, pairs_of, parse_values
-from ingestion.parsers.conversion.state import Conversion
+from ingestion.parsers.format_support import FormatSupport
 
 _BLOCK = 2**20
 _HEADS_AT_ONCE = 100
@@ -47,12 +47,12 @@ class Mailbox:
     """Reads the mailbox behind a connection that is logged in; raises ``MailError``.
 
     Args:
-        conversion: whether files are read that no parser reads.
+        support: what is read beside the formats of our parsers.
     """
 
-    def __init__(self, connection: ImapConnection, conversion: Conversion) -> None:
+    def __init__(self, connection: ImapConnection, support: FormatSupport) -> None:
         self.connection = connection
-        self._conversion = conversion
+        self._support = support
         self._selected: tuple[bytes, int] = (b"", 0)
 
     async def list_folders(self) -> list[MailFolder]:
@@ -106,7 +106,7 @@ class Mailbox:
             batch = uids[start : start + _HEADS_AT_ONCE]
             numbers = ",".join(map(str, batch)).encode()
             for pairs in await self._fetch(numbers, fields):
-                head = _head(pairs, self._conversion)
+                head = _head(pairs, self._support)
                 if head is not None and head.uid in batch:
                     heads[head.uid] = head
         return heads
@@ -154,7 +154,7 @@ def _upper(flags: Sequence[Value]) -> list[bytes]:
     return [flag.upper() for flag in flags if isinstance(flag, bytes)]
 
 
-def _head(pairs: dict[bytes, Value], conversion: Conversion) -> MessageHead | None:
+def _head(pairs: dict[bytes, Value], support: FormatSupport) -> MessageHead | None:
     uid = number_of(pairs.get(b"UID"))
     size = number_of(pairs.get(b"RFC822.SIZE"))
     fields = next((value for name, value in pairs.items() if name.startswith(b"BODY[HEADER.FIELDS")), None)
@@ -170,7 +170,7 @@ def _head(pairs: dict[bytes, Value], conversion: Conversion) -> MessageHead | No
         subject=subject,
         sender=f"{name} <{address}>" if name and address else name or address,
         sent_at=_time(sent_at),
-        attachments=tuple(attachments_of(pairs.get(b"BODYSTRUCTURE"), conversion)),
+        attachments=tuple(attachments_of(pairs.get(b"BODYSTRUCTURE"), support)),
     )
 
 

@@ -9,8 +9,8 @@ from email.header import decode_header
 from email.message import Message
 
 from ingestion.connectors.mail.values import Value, text_of
-from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.file_type import has_parser
+from ingestion.parsers.format_support import OURS_ONLY, FormatSupport
 
 _MOST_ATTACHMENTS = 50
 _DEEPEST = 20
@@ -34,11 +34,11 @@ class AttachedFile:
     encoding: str
 
 
-def attachments_of(structure: Value, conversion: Conversion = Conversion.OFF) -> list[AttachedFile]:
-    """The files in a message that are read by their names, after a conversion if need be, the first fifty."""
+def attachments_of(structure: Value, support: FormatSupport = OURS_ONLY) -> list[AttachedFile]:
+    """The files in a message that are read by their names, the first fifty."""
     files: list[AttachedFile] = []
     for attachment in _files(structure, "", 0):
-        if has_parser(attachment.name, conversion):
+        if has_parser(attachment.name, support):
             files.append(attachment)
         if len(files) == _MOST_ATTACHMENTS:
             break

@@ -273,7 +273,7 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
                     return
                 raise
             for entry in answer.results:
-                if entry.status == _CURRENT and entry.path and has_parser(entry.title, self._environment.conversion):
+                if entry.status == _CURRENT and entry.path and has_parser(entry.title, self._environment.support):
                     yield self._file(entry, page)
             cursor = _cursor(answer.links)
 

@@ -6,16 +6,12 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
-import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from functools import cache
 from math import ceil
 from pathlib import Path
-
-import psutil
 
 from core.logging import get_logger
 from core.settings import Settings
@@ -26,6 +22,7 @@ from ingestion.parsers.conversion.launch import DAMAGED, OUTPUT, PROFILE, PROTEC
 from ingestion.parsers.conversion.profile import write_profile
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.sandbox.folders import document_folder
 from ingestion.parsers.sandbox.memory import ChildMemoryWatch, ProcessMemory
 
 _log = get_logger(__name__)
@@ -39,8 +36,6 @@ _MOST_STARTS = 3
 _MEMORY_AT_REST = 512 * 2**20
 # A process this close to its bound when a signal ended it had run out of memory.
 _NEARLY_ALL = 0.8
-# Containers may share this folder, and not the numbers of their processes.
-_LEFTOVER_SECONDS = 3600
 _NEEDED = frozenset({"no_network", "own_folder_only"})
 
 
@@ -49,7 +44,6 @@ class OfficeConverter:
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
-        self._is_swept = False
 
     @asynccontextmanager
     async def converted(self, path: Path, form: ConvertedFormat, limits: ParseLimits) -> AsyncGenerator[Path]:
@@ -62,17 +56,10 @@ class OfficeConverter:
             ParseFailure: ``corrupt_file``, ``converter_missing``, ``conversion_failed``, ``password_protected``, ``parse_timeout`` or
                 ``parse_memory``.
         """
-        if not self._is_swept:
-            self._is_swept = True
-            await asyncio.to_thread(_sweep_leftovers)
-        # The name says whose it is, for the sweep after a worker that was killed.
-        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_temporary_folder()))
-        try:
+        async with document_folder(_PREFIX) as folder:
             async with self._turn:
                 target = await _convert(folder, path, form, limits)
             yield target
-        finally:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 def open_converter(settings: Settings) -> OfficeConverter | None:
@@ -195,18 +182,3 @@ def _warn_of_confinement(active: frozenset[str]) -> None:
     """Warn once that only LibreOffice's own settings keep documents from the network or from other files."""
     if not active >= _NEEDED:
         _log.warning("converter.not_confined", holds=sorted(active))
-
-
-def _temporary_folder() -> str:
-    # Without links: LibreOffice would otherwise leave the folder that it may use.
-    return os.path.realpath(tempfile.gettempdir())
-
-
-def _sweep_leftovers() -> None:
-    """Remove the folders of processes that were killed during a conversion."""
-    for folder in Path(_temporary_folder()).glob(f"{_PREFIX}*"):
-        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        with suppress(OSError):
-            is_old = folder.stat().st_mtime < time.time() - _LEFTOVER_SECONDS
-            if is_old and pid.isdecimal() and not psutil.pid_exists(int(pid)):
-                shutil.rmtree(folder, ignore_errors=True)

@@ -26,7 +26,7 @@ def main() -> None:
     """Write the names of what confines this process on one line, then do what was asked."""
     action, folder, program, seconds, memory, file_bytes, document, target = sys.argv[1:]
     place = Path(folder)
-    active = confine(place, Path(program), Bounds(int(seconds), int(memory), int(file_bytes)))
+    active = confine(place, [Path(program).parent.parent], Bounds(int(seconds), int(memory), int(file_bytes)))
     sys.stdout.write(" ".join(active) + "\n")
     sys.stdout.flush()
     if action == "check":

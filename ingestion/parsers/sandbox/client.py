@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -13,10 +13,12 @@ from pathlib import Path
 from core.errors.requests import UnsupportedFileType
 from core.logging import get_logger
 from core.settings import Settings
-from ingestion.parsers import MEDIA_TYPE_OF, PARSERS
+from core.types.document_parsers import BUILT_IN
+from ingestion.parsers import MEDIA_TYPE_OF, PARSED_IN_CHILD
 from ingestion.parsers.conversion.converter import OfficeConverter
 from ingestion.parsers.conversion.formats import BY_MEDIA_TYPE
 from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.external import ExternalParsers, ProgressListener
 from ingestion.parsers.image.ocr import OcrSettings, is_installed
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
@@ -40,8 +42,6 @@ _SMALL_REPLY_BYTES = 64 * 1024
 _NEARLY_ALL = 0.8
 # Either cuts every library in the child off from the network (see ``limits``).
 _NO_NETWORK = frozenset({"no_sockets", "no_network"})
-ProgressListener = Callable[[int], Awaitable[None]]
-"""Called with the percent that is done; what it raises ends the child."""
 
 
 async def ignore_progress(_: int) -> None:
@@ -98,7 +98,7 @@ class ParserChild:
             UnsupportedFileType: no parser is registered for a media type.
         """
         for request in requests:
-            if request.media_type not in PARSERS:
+            if request.media_type not in PARSED_IN_CHILD:
                 raise UnsupportedFileType(media_type=request.media_type)
         outcomes: list[ParsedDocument | ParseFailure] = []
         async with self._turn:
@@ -205,7 +205,7 @@ async def _reply(process: Process, request: ParseRequest) -> ParsedDocument | Pa
 def _seconds(request: ParseRequest) -> float:
     """Time limit of a parse, text recognition included."""
     limits = request.limits
-    may_recognise = PARSERS[request.media_type].family.is_recognised and is_installed()
+    may_recognise = PARSED_IN_CHILD[request.media_type].family.is_recognised and is_installed()
     return limits.seconds + (limits.recognition_seconds if may_recognise else 0)
 
 
@@ -296,12 +296,19 @@ class ParserPool:
 
     Args:
         converter: turns documents that no parser reads into others; None where that is switched off.
+        external: reads documents for which another parser was chosen.
     """
 
     def __init__(
-        self, size: int, *, recognition: OcrSettings | None = None, converter: OfficeConverter | None = None
+        self,
+        size: int,
+        *,
+        recognition: OcrSettings | None = None,
+        converter: OfficeConverter | None = None,
+        external: ExternalParsers | None = None,
     ) -> None:
         self._converter = converter
+        self._external = external
         self._children = [ParserChild(recognition=recognition) for _ in range(size)]
         # Last in, first out: a worker with little to do keeps one child warm, not all.
         self._idle: asyncio.LifoQueue[ParserChild] = asyncio.LifoQueue()
@@ -313,11 +320,23 @@ class ParserPool:
     ) -> list[ParsedDocument | ParseFailure]:
         """Parse small files, or one of any size, in the next idle child; see ``ParserChild``.
 
-        Files that are to be converted are parsed each by itself: no child waits for a conversion.
+        Files that are to be converted or that another parser reads are parsed each by itself: no child waits for them.
+
+        Raises:
+            AgentexError, OSError: what another parser needs is unavailable (``ExternalParser``).
         """
-        if not any(request.media_type in BY_MEDIA_TYPE for request in requests):
+        if not any(_is_separate(request) for request in requests):
             return await self._parse(requests, listener)
-        return [outcome for request in requests for outcome in await self._convert_and_parse(request, listener)]
+        return [outcome for request in requests for outcome in await self._parse_alone(request, listener)]
+
+    async def _parse_alone(
+        self, request: ParseRequest, listener: ProgressListener
+    ) -> list[ParsedDocument | ParseFailure]:
+        if request.parser == BUILT_IN:
+            return await self._convert_and_parse(request, listener)
+        if self._external is None:
+            return [ParseFailure(FailureReason.PARSER_NOT_ENABLED, request.parser)]
+        return [await self._external.parse(request, listener)]
 
     async def _parse(
         self, requests: Sequence[ParseRequest], listener: ProgressListener
@@ -344,3 +363,9 @@ class ParserPool:
 
     async def close(self) -> None:
         await asyncio.gather(*(child.close() for child in self._children))
+        if self._external is not None:
+            await self._external.close()
+
+
+def _is_separate(request: ParseRequest) -> bool:
+    return request.parser != BUILT_IN or request.media_type in BY_MEDIA_TYPE

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import msgpack
 
+from core.types.document_parsers import AUTO_STRATEGY, BUILT_IN
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import Element, ParsedDocument
@@ -26,12 +27,22 @@ _SLACK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ParseRequest:
-    """One document to parse; a new option is a field here, read in ``main``. ``encoding``: None to detect it."""
+    """One document to parse; a new option is a field here, read in ``main``.
+
+    Attributes:
+        encoding: None to detect it.
+        parser: Which one reads it (``core.types.document_parsers``).
+        strategy: How, if that parser has strategies.
+        ending: Of the document's name, in lower case and without its dot.
+    """
 
     path: Path
     media_type: str
     limits: ParseLimits = field(default_factory=ParseLimits)
     encoding: str | None = None
+    parser: str = BUILT_IN
+    strategy: str = AUTO_STRATEGY
+    ending: str = ""
 
 
 def max_reply_bytes(limits: ParseLimits) -> int:

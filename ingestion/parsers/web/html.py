@@ -66,6 +66,20 @@ def read(text: str, limits: ParseLimits) -> DocumentBuilder:
     return builder
 
 
+def table_rows(markup: str) -> Iterator[list[str]]:
+    """The rows of the data tables of a fragment, by column; a table in a cell belongs to the text of that cell."""
+    for table in build_tree(markup).css("table"):
+        if not _is_inside(table, "table"):
+            yield from spread_merged_cells(_rows(table))
+
+
+def _is_inside(node: LexborNode, tag: str) -> bool:
+    parent = node.parent
+    while parent is not None and parent.tag != tag:
+        parent = parent.parent
+    return parent is not None
+
+
 class _HtmlReader:
     """One pass over a tree in document order; text accumulates until a block begins or ends."""
 

@@ -36,7 +36,7 @@ def test_misspelt_field_of_an_upload_is_refused_and_nothing_replaced(user: Api, 
         data={"on_conflit": "refuse"},
     )
     assert details["field"] == "on_conflit"
-    assert details["error"].endswith("use file, metadata, on_conflict")
+    assert details["error"].endswith("use file, metadata, on_conflict, parser, strategy")
     [row] = user.get(f"/knowledge-bases/{kb}/documents")["items"]
     assert (row["id"], row["revision"]) == (document, 1)
     assert server.files == files

@@ -10,6 +10,7 @@ import pytest
 from ingestion.connectors.mail.structure import AttachedFile, attachments_of, decoded
 from ingestion.connectors.mail.values import folder_name, parse_values, quote_string
 from ingestion.parsers.conversion.state import Conversion
+from ingestion.parsers.format_support import FormatSupport
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_files_are_found_by_their_names():
     # Old Office files are listed where LibreOffice makes them readable.
     (old,) = parse_values([part(b'"application" "msword"', b'("name" "old.doc")', b"NIL")])
     assert attachments_of(old) == []
-    assert attachments_of(old, Conversion.ON) == [AttachedFile("1", "old.doc", "base64")]
+    assert attachments_of(old, FormatSupport(Conversion.ON)) == [AttachedFile("1", "old.doc", "base64")]
     deep = b"(" * 60 + text + b'"mixed")' * 60
     assert attachments_of(parse_values([deep])[0]) == []
 

@@ -12,6 +12,7 @@ from ingestion.parsers import file_type as detection
 from ingestion.parsers.conversion.formats import CONVERTED_FORMATS
 from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.file_type import HEAD_BYTES, DetectedType, detect_type, has_parser
+from ingestion.parsers.format_support import FormatSupport
 from ingestion.parsers.unsupported_formats import UNREAD_FORMATS
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
@@ -25,7 +26,7 @@ ENCODINGS = ("gbk", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
 
 
 def of(name: str, content: bytes, conversion: Conversion = Conversion.OFF) -> DetectedType:
-    return detect_type(name, content[:HEAD_BYTES], len(content), conversion)
+    return detect_type(name, content[:HEAD_BYTES], len(content), FormatSupport(conversion))
 
 
 @pytest.mark.parametrize(
@@ -319,10 +320,10 @@ def test_refusal_names_the_setting_and_the_packages_of_the_conversion(state, wor
 
 def test_sources_list_what_is_converted_also_while_the_converter_is_missing():
     assert not has_parser("a.doc")
-    assert has_parser("a.doc", Conversion.ON)
-    assert has_parser("a.doc", Conversion.MISSING)
-    assert has_parser("a.md", Conversion.OFF)
-    assert not has_parser("a.mp3", Conversion.ON)
+    assert has_parser("a.doc", FormatSupport(Conversion.ON))
+    assert has_parser("a.doc", FormatSupport(Conversion.MISSING))
+    assert has_parser("a.md", FormatSupport())
+    assert not has_parser("a.mp3", FormatSupport(Conversion.ON))
 
 
 def test_each_converted_format_is_refused_with_words_where_it_is_not_converted():

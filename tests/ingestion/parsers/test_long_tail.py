@@ -10,6 +10,7 @@ from ingestion.parsers.conversion.converter import OfficeConverter
 from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
+from ingestion.parsers.format_support import FormatSupport
 from ingestion.parsers.sandbox.client import ParserPool
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from tests.fixtures.files.long_tail import (
@@ -32,7 +33,7 @@ PAGE = ROOT / "docs" / "ingestion.md"
 def detection_of(path: Path, content: bytes) -> str:
     """The media type, or what the refusal says to do."""
     try:
-        return detect_type(path.name, content[:HEAD_BYTES], len(content), Conversion.ON).name
+        return detect_type(path.name, content[:HEAD_BYTES], len(content), FormatSupport(Conversion.ON)).name
     except UnsupportedFileType as error:
         action = str(error.details.get("next_action", ""))
         return "CSV" if "CSV" in action else next(iter(error.details.keys() & {"supported"}), action)

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Dialog } from "@/components/overlays/Dialog";
 import { formatBytes, formatDateTime, formatNumber } from "@/i18n/format";
+import { BUILT_IN } from "../../knowledge/parsers/choiceKeys";
 import type { DocumentAnswer } from "../queries";
 import styles from "./DocumentDetails.module.css";
 import { textOf } from "./metadata";
@@ -32,6 +33,7 @@ export function DocumentDetails({
               : document.encoding}
           </Fact>
         )}
+        {document.parser && document.parser !== BUILT_IN && <Fact name={t("details.parser")}>{document.parser}</Fact>}
         <Fact name={t("details.revision")}>
           {document.active_revision !== null && document.active_revision !== document.revision
             ? t("details.revision_waits", { revision: document.revision, active: document.active_revision })

@@ -1,4 +1,4 @@
-/** The form for what can be set of a document: name, encoding and metadata. */
+/** The form for what can be set of a document: name, encoding, parser and metadata. */
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
@@ -6,6 +6,8 @@ import { ErrorNotice } from "@/components/feedback/ErrorNotice";
 import { notify } from "@/components/feedback/toasts";
 import { SelectField, TextField } from "@/components/forms/Field";
 import { Dialog, DialogActions } from "@/components/overlays/Dialog";
+import type { ParserChoice } from "../../knowledge/parsers/choiceKeys";
+import { ParserField } from "../../knowledge/parsers/ParserField";
 import type { DocumentAnswer } from "../queries";
 import { useDocumentActions } from "../useDocumentActions";
 import styles from "./DocumentDetails.module.css";
@@ -13,6 +15,8 @@ import { MetadataRows } from "./MetadataRows";
 import { metadataOf, type RowError, rowsOf } from "./metadata";
 
 const AUTO = "auto";
+/** In place of a parser: the knowledge base's. */
+const INHERIT = "inherit";
 // Those that occur; the names are the same in every language.
 const ENCODINGS = [
   "utf-8",
@@ -43,6 +47,8 @@ export function DocumentForm({ document, onClose }: { document: DocumentAnswer; 
   const { change } = useDocumentActions(document);
   const [name, setName] = useState(document.name);
   const [encoding, setEncoding] = useState(document.chosen_encoding ?? AUTO);
+  const chosen = chosenParser(document);
+  const [parser, setParser] = useState(chosen);
   const [rows, setRows] = useState(() => rowsOf(document.metadata));
   const [wrong, setWrong] = useState<{ row: number; error: RowError } | null>(null);
 
@@ -54,6 +60,7 @@ export function DocumentForm({ document, onClose }: { document: DocumentAnswer; 
     const changed = {
       ...(name !== document.name && { name }),
       ...(encoding !== (document.chosen_encoding ?? AUTO) && { encoding }),
+      ...(JSON.stringify(parser) !== JSON.stringify(chosen) && (parser ?? { parser: INHERIT })),
       ...(JSON.stringify(checked.metadata) !== JSON.stringify(document.metadata) && { metadata: checked.metadata }),
     };
     if (Object.keys(changed).length) {
@@ -76,6 +83,7 @@ export function DocumentForm({ document, onClose }: { document: DocumentAnswer; 
           onChange={(event) => setName(event.target.value)}
         />
         {document.encoding !== null && <EncodingField document={document} value={encoding} onChange={setEncoding} />}
+        <ParserField value={parser} onChange={setParser} hint={t("edit.parser_hint")} mayInherit />
         <MetadataRows rows={rows} wrong={wrong} onChange={setRows} />
         {change.error !== null && <ErrorNotice error={change.error} />}
         <DialogActions>
@@ -87,6 +95,10 @@ export function DocumentForm({ document, onClose }: { document: DocumentAnswer; 
       </form>
     </Dialog>
   );
+}
+
+function chosenParser({ chosen_parser, chosen_strategy }: DocumentAnswer): ParserChoice | null {
+  return chosen_parser === null ? null : { parser: chosen_parser, strategy: chosen_strategy ?? AUTO };
 }
 
 interface EncodingProps {

@@ -7,6 +7,7 @@ import { Section, Skeleton } from "@/components/layout/Page";
 import { formatDateTime } from "@/i18n/format";
 import { type KnowledgeBase, knowledgeBaseQuery, reindexQuery } from "../queries";
 import { GeneralSettings } from "./GeneralSettings";
+import { ParserSettings } from "./ParserSettings";
 import { splitterKey, splittingOf } from "./presets";
 import { ReindexStatus } from "./ReindexStatus";
 import { RetrievalSettings } from "./RetrievalSettings";
@@ -31,6 +32,7 @@ export function KnowledgeBaseSettings() {
         <>
           {reindex && <ReindexStatus kbId={kbId} reindex={reindex} />}
           <SplittingSettings key={`${base.id} ${base.generation}`} base={base} reindex={reindex} />
+          <ParserSettings base={base} />
           <RetrievalSettings key={JSON.stringify(base.retrieval)} base={base} />
         </>
       )}

@@ -3,6 +3,9 @@ import { ClipboardPaste, FolderUp, Upload } from "lucide-react";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
+import { choiceOf, keyOf, type ParserChoice } from "../parsers/choiceKeys";
+import { useParserName } from "../parsers/ParserField";
+import { useParserChoices } from "../parsers/parserChoices";
 import { filesOfDrop, filesOfPicker, type Gathered } from "./droppedFiles";
 import { PasteDialog } from "./PasteDialog";
 import type { OnConflict } from "./sendBatch";
@@ -16,6 +19,8 @@ export function UploadArea({ kbId, isEmpty }: { kbId: string; isEmpty: boolean }
   const { t } = useTranslation("knowledge");
   const queue = uploadQueue(kbId);
   const [onConflict, setOnConflict] = useState<OnConflict>("replace");
+  const [parser, setParser] = useState<ParserChoice | null>(null);
+  const choices = { onConflict, parser };
   const [isReading, setReading] = useState(false);
   async function take(gathering: Promise<Gathered>) {
     setReading(true);
@@ -25,7 +30,7 @@ export function UploadArea({ kbId, isEmpty }: { kbId: string; isEmpty: boolean }
       ...hidden.map((name) => ({ name, error: undefined, cause: "hidden" as const })),
     ];
     setReading(false);
-    if (files.length || refusals.length) queue.add(files, onConflict, refusals);
+    if (files.length || refusals.length) queue.add(files, choices, refusals);
   }
   const isOver = useWindowDrop((transfer) => void take(filesOfDrop(transfer)));
   const [pasted, setPasted] = useState<string | null>(null);
@@ -59,12 +64,43 @@ export function UploadArea({ kbId, isEmpty }: { kbId: string; isEmpty: boolean }
             ))}
           </select>
         </label>
+        <ParserOfUpload value={parser} onChange={setParser} />
       </section>
       <UploadPanel queue={queue} />
       {pasted !== null && (
-        <PasteDialog text={pasted} onFile={(file) => queue.add([file], onConflict)} onClose={() => setPasted(null)} />
+        <PasteDialog text={pasted} onFile={(file) => queue.add([file], choices)} onClose={() => setPasted(null)} />
       )}
     </>
+  );
+}
+
+function ParserOfUpload({
+  value,
+  onChange,
+}: {
+  value: ParserChoice | null;
+  onChange: (choice: ParserChoice | null) => void;
+}) {
+  const { t } = useTranslation("knowledge");
+  const nameOf = useParserName();
+  const choices = useParserChoices();
+  if (choices.length < 2) return null;
+  return (
+    <label className={styles.conflict}>
+      {t("upload.parser")}
+      <select
+        aria-label={t("upload.parser")}
+        value={value ? keyOf(value) : ""}
+        onChange={(event) => onChange(event.target.value ? choiceOf(event.target.value) : null)}
+      >
+        <option value="">{t("parser.inherited")}</option>
+        {choices.map((choice) => (
+          <option key={keyOf(choice)} value={keyOf(choice)}>
+            {nameOf(choice)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -2,9 +2,16 @@
 import type { Schemas } from "@/api/client";
 import { ApiError, unreachable } from "@/api/errors";
 import { accessToken } from "@/api/session";
+import type { ParserChoice } from "../parsers/choiceKeys";
 import { documentName, type UploadBatch } from "./uploadPlan";
 
 export type OnConflict = Schemas["OnConflict"];
+
+/** What holds for all files of an upload; without a parser the knowledge base's. */
+export interface UploadChoices {
+  onConflict: OnConflict;
+  parser: ParserChoice | null;
+}
 
 /** What became of one file or one member of an archive. */
 export interface UploadOutcome {
@@ -16,7 +23,7 @@ export interface UploadOutcome {
 export async function sendBatch(
   kbId: string,
   batch: UploadBatch,
-  onConflict: OnConflict,
+  { onConflict, parser }: UploadChoices,
   onSent: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<UploadOutcome[]> {
@@ -24,7 +31,8 @@ export async function sendBatch(
   const form = new FormData();
   for (const { file, path } of batch.files) form.append("file", file, documentName(path));
   const place = `/api/v1/knowledge-bases/${encodeURIComponent(kbId)}/documents/${isArchive ? "archive" : "batch"}`;
-  const data = await post(`${place}?on_conflict=${onConflict}`, form, onSent, signal);
+  const query = new URLSearchParams({ on_conflict: onConflict, ...parser });
+  const data = await post(`${place}?${query}`, form, onSent, signal);
   if (isArchive)
     return (data as Schemas["ArchiveAnswer"]).items.map(({ name, path, document, error }) =>
       error ? { name: path || name, error } : { name, outcome: document?.outcome },

@@ -1,6 +1,6 @@
 /** The uploads to one knowledge base: they go on while the person looks at other pages. */
 import { ApiError } from "@/api/errors";
-import { type OnConflict, sendBatch, type UploadOutcome } from "./sendBatch";
+import { sendBatch, type UploadChoices, type UploadOutcome } from "./sendBatch";
 import { type PickedFile, planBatches, type UploadBatch } from "./uploadPlan";
 
 export interface Refusal {
@@ -57,7 +57,7 @@ export class UploadQueue {
   private readonly listeners = new Set<() => void>();
   private settledBytes = 0;
   private aborter = new AbortController();
-  private onConflict: OnConflict = "replace";
+  private choices: UploadChoices = { onConflict: "replace", parser: null };
   private told: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly kbId: string) {}
@@ -69,9 +69,9 @@ export class UploadQueue {
 
   readonly snapshot = (): UploadState => this.state;
 
-  add(picked: readonly PickedFile[], onConflict: OnConflict, refusals: readonly Refusal[] = []): void {
+  add(picked: readonly PickedFile[], choices: UploadChoices, refusals: readonly Refusal[] = []): void {
     if (!this.state.isRunning) this.clear();
-    this.onConflict = onConflict;
+    this.choices = choices;
     this.waiting.push(...planBatches(picked, SENDERS));
     this.change({
       files: this.state.files + picked.length,
@@ -103,7 +103,7 @@ export class UploadQueue {
   retry(): void {
     const again = this.state.refusals.flatMap((refusal) => refusal.again ?? []);
     this.change({ refusals: this.state.refusals.filter((refusal) => !refusal.again) });
-    this.add(again, this.onConflict, this.state.isRunning ? [] : this.state.refusals);
+    this.add(again, this.choices, this.state.isRunning ? [] : this.state.refusals);
   }
 
   clear(): void {
@@ -141,7 +141,7 @@ export class UploadQueue {
           this.underWay.set(batch, Math.min(bytes, batch.bytes));
           this.measure();
         };
-        return await sendBatch(this.kbId, batch, this.onConflict, onSent, signal);
+        return await sendBatch(this.kbId, batch, this.choices, onSent, signal);
       } catch (cause) {
         const error = cause instanceof ApiError ? cause : null;
         const passes = error !== null && (error.code === 0 || PASSING.has(error.status));

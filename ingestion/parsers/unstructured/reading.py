@@ -1,0 +1,98 @@
+"""How unstructured reads one file: its partitioner, its options, and what becomes of its exceptions."""
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from ingestion.parsers.unstructured import stand_ins
+
+OF_PAGES = frozenset({"pdf", "image"})
+"""Partitioners that have strategies."""
+_MAIL = frozenset({"email", "msg"})
+_TEXTS = frozenset({"text", "html", "md", "csv", "tsv", "xml"})
+_CORRUPT = frozenset(
+    {
+        "BadZipFile",
+        "CompDocError",
+        "CorruptedFileError",
+        "FileFormatError",
+        "InvalidFileException",
+        "NotOleFileError",
+        "OleFileError",
+        "PDFObjectNotFound",
+        "PDFSyntaxError",
+        "PackageNotFoundError",
+        "ParseError",
+        "ParserError",
+        "PdfReadError",
+        "PdfStreamError",
+        "PSEOF",
+        "UnidentifiedImageError",
+        "UnprocessableEntityError",
+        "XLRDError",
+        "XMLSyntaxError",
+    }
+)
+_PROTECTED = frozenset({"FileNotDecryptedError", "PDFEncryptionError", "PDFPasswordIncorrect"})
+
+
+class MissingDependency(Exception):
+    """What a strategy needs is not installed."""
+
+
+def load(reader: str) -> None:
+    """Import a partitioner before any document is there."""
+    import_module(f"unstructured.partition.{reader}")
+
+
+def partition(path: str, reader: str, strategy: str, encoding: str | None) -> Iterable[Mapping[str, Any]]:
+    """The elements of a file; MissingDependency and whatever the library raises."""
+    function = cast(
+        "Callable[..., Iterable[Any]]",
+        getattr(import_module(f"unstructured.partition.{reader}"), f"partition_{reader}"),
+    )
+    options: dict[str, Any] = {"filename": path}
+    if reader == "pdf":
+        _refuse_protected(path)
+    if reader in OF_PAGES:
+        options |= _options_of_pages(reader, strategy)
+    elif reader in _MAIL:
+        options["process_attachments"] = False
+    if encoding is not None and reader in _TEXTS:
+        options["encoding"] = encoding
+    return (cast("Mapping[str, Any]", element.to_dict()) for element in function(**options))
+
+
+def _refuse_protected(path: str) -> None:
+    """Raise what pypdf raises for a password; the library takes the document for an empty one."""
+    pypdf = import_module("pypdf")
+    with Path(path).open("rb") as file:
+        document = pypdf.PdfReader(file)
+        if document.is_encrypted:
+            document.decrypt("")
+            # Raises if that was not the password.
+            len(document.pages)
+
+
+def _options_of_pages(reader: str, strategy: str) -> dict[str, Any]:
+    has_models = stand_ins.has_layout_models()
+    if not has_models and (strategy in {"ocr_only", "hi_res"} or reader == "image"):
+        raise MissingDependency(strategy)
+    # Without the models it would choose what is not there.
+    chosen = strategy if has_models else "fast"
+    return {"strategy": chosen, **({"infer_table_structure": True} if chosen == "hi_res" else {})}
+
+
+def reason_of(error: BaseException) -> str:
+    """The ``FailureReason`` of an exception, by its class: its words may hold text of the document."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, MemoryError):
+        return "parse_memory"
+    if isinstance(error, RecursionError):
+        return "too_complex"
+    if isinstance(error, ImportError | MissingDependency):
+        return "parser_missing"
+    if names & _PROTECTED:
+        return "password_protected"
+    return "corrupt_file" if names & _CORRUPT else "parser_crashed"

@@ -1,0 +1,247 @@
+"""What parsing services answer, as documents: each of the three shapes, and hostile ones."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingestion.parsers import ANSWERS, parser_for
+from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
+from tests.fixtures.servers.parser_services import recorded
+
+UNSTRUCTURED, DOCLING, MINERU = (form.media_type for form in ANSWERS)
+TABLE = ("table", 0, 1, "Pump | Flow\nPump | day | night\nOtter | 3 | 9")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def read(folder: Path, media_type: str, answer: Any, limits: ParseLimits | None = None) -> ParsedDocument:
+    path = folder / "answer.json"
+    path.write_text(answer if isinstance(answer, str) else json.dumps(answer), encoding="utf-8")
+    return parser_for(media_type)(path, limits or ParseLimits())
+
+
+def blocks(document: ParsedDocument) -> list[tuple[str, int, int | None, str]]:
+    return [(element.kind, element.level, element.page, element.text) for element in document.elements]
+
+
+def content_list(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"results": {"document": {"content_list": json.dumps(parts)}}}
+
+
+def docling_document(**fields: Any) -> dict[str, Any]:
+    return {"status": "success", "document": {"json_content": {"schema_name": "DoclingDocument", **fields}}}
+
+
+def test_elements_of_unstructured(folder: Path):
+    document = read(folder, UNSTRUCTURED, recorded("unstructured"))
+    assert document.pages == 2
+    assert blocks(document) == [
+        ("heading", 1, 1, "Pumps of the otter works"),
+        ("paragraph", 0, 1, "The otter pump runs at night."),
+        ("heading", 2, 1, "Maintenance"),
+        ("list_item", 1, 1, "- Close the valve."),
+        ("list_item", 2, 1, "- Wait for the lamp."),
+        TABLE,
+        ("paragraph", 0, 1, "Figure 1: the pump house"),
+        ("heading", 1, 2, "水泵"),
+        ("paragraph", 0, 2, "水獭水泵在夜间运行。"),
+        ("code", 0, 2, "pump start --night\npump stop"),
+        ("paragraph", 0, 2, "Q = v A"),
+    ]
+
+
+def test_document_of_docling(folder: Path):
+    document = read(folder, DOCLING, recorded("docling"))
+    assert document.pages == 3
+    assert blocks(document) == [
+        ("heading", 1, 1, "Pumps of the otter works"),
+        ("paragraph", 0, 1, "The otter pump runs at night."),
+        ("heading", 2, 1, "Maintenance"),
+        ("list_item", 1, 1, "1. Close the valve."),
+        ("list_item", 2, 1, "- Wait for the lamp."),
+        ("paragraph", 0, 1, "Table 1: flow"),
+        TABLE,
+        ("paragraph", 0, 1, "Figure 1: the pump house"),
+        ("paragraph", 0, 1, "It is read twice a day: once in the morning, once at night."),
+        ("heading", 3, 2, "水泵"),
+        ("paragraph", 0, 2, "水獭水泵在夜间运行。"),
+        ("code", 0, 2, "pump start --night\npump stop"),
+        ("paragraph", 0, 2, "Q = v A"),
+        ("paragraph", 0, 2, "Ask the keeper first."),
+        ("paragraph", 0, 2, "[x] Tested"),
+    ]
+    (across,) = [element for element in document.elements if element.later_pages]
+    ((offset, page),) = across.later_pages
+    assert (across.text[offset:], page) == ("once in the morning, once at night.", 2)
+
+
+def test_content_list_of_mineru(folder: Path):
+    answer = {"results": {"document": {"content_list": json.dumps(recorded("mineru"))}}}
+    document = read(folder, MINERU, answer)
+    assert document.pages == 2
+    assert blocks(document) == [
+        ("heading", 1, 1, "Pumps of the otter works"),
+        ("paragraph", 0, 1, "The otter pump runs at night."),
+        ("heading", 2, 1, "Maintenance"),
+        ("list_item", 1, 1, "1. Close the valve."),
+        ("list_item", 2, 1, "- Wait for the *red* lamp."),
+        ("paragraph", 0, 1, "Table 1: flow"),
+        TABLE,
+        ("paragraph", 0, 1, "in litres"),
+        ("paragraph", 0, 1, "Figure 1: the pump house"),
+        ("heading", 1, 2, "水泵"),
+        ("paragraph", 0, 2, "水獭水泵在夜间运行。"),
+        ("paragraph", 0, 2, "Listing 1"),
+        ("code", 0, 2, "pump start --night\npump stop"),
+        ("code", 0, 2, "if level < 3:\n  start"),
+        ("paragraph", 0, 2, "$$\nQ = v A\n$$"),
+        ("paragraph", 0, 2, "Measured in 2025_A."),
+    ]
+
+
+def test_word_document_of_mineru_has_no_pages(folder: Path):
+    document = read(folder, MINERU, content_list({"type": "text", "text": "An otter.", "page_idx": 0}))
+    assert (document.pages, blocks(document)) == (None, [("paragraph", 0, None, "An otter.")])
+
+
+def test_sheet_of_a_workbook_is_a_section_and_a_sentence_is_no_heading(folder: Path):
+    def element(kind: str, text: str, sheet: str) -> dict[str, Any]:
+        return {"type": kind, "text": text, "metadata": {"page_name": sheet, "page_number": 1}}
+
+    parts = (
+        element("Title", "Otters", "2025"),
+        element("Title", "They hold hands.", "2025"),
+        element("Text", "9", "2026"),
+    )
+    assert blocks(read(folder, UNSTRUCTURED, [*parts])) == [
+        ("heading", 1, 1, "2025"),
+        ("heading", 2, 1, "Otters"),
+        ("paragraph", 0, 1, "They hold hands."),
+        ("heading", 1, 1, "2026"),
+        ("paragraph", 0, 1, "9"),
+    ]
+
+
+def test_table_without_markup_keeps_its_text(folder: Path):
+    element = {"type": "Table", "text": "Otter 3 9", "metadata": {"text_as_html": "<p></p>"}}
+    assert blocks(read(folder, UNSTRUCTURED, [element])) == [("paragraph", 0, None, "Otter 3 9")]
+
+
+def test_description_of_a_picture_is_read_in_both_shapes_of_docling(folder: Path):
+    new = {"label": "picture", "meta": {"description": {"text": "A new otter."}}}
+    old = {"label": "picture", "annotations": [{"kind": "description", "text": "An old otter."}]}
+    body = {"children": [{"$ref": "#/pictures/0"}, {"$ref": "#/pictures/1"}]}
+    document = read(folder, DOCLING, docling_document(body=body, pictures=[new, old]))
+    assert [text for *_, text in blocks(document)] == ["A new otter.", "An old otter."]
+
+
+@pytest.mark.parametrize("answer", ["", "<html>Welcome</html>", "[" * 100_000, "7", '{"detail": "no"}', "null"])
+@pytest.mark.parametrize("media_type", [UNSTRUCTURED, DOCLING, MINERU])
+def test_what_is_no_answer_of_a_service_is_said_to_be_none(folder: Path, media_type: str, answer: str):
+    with pytest.raises(ParseFailure) as caught:
+        read(folder, media_type, answer)
+    assert caught.value.reason is FailureReason.PARSER_SERVICE_UNEXPECTED
+    # Nothing of the answer is kept, for a log to show.
+    assert caught.value.__cause__ is None
+
+
+LOOP = [
+    {"label": "list", "children": [{"$ref": "#/groups/1"}]},
+    {"label": "list", "children": [{"$ref": "#/groups/0"}]},
+]
+OTTER = {"label": "text", "text": "An otter."}
+REFERENCES = (
+    "#/texts/0",
+    "#/texts/0",
+    "#/groups/0",
+    "#/texts/9",
+    "#/texts/-1",
+    "#/texts/x",
+    "#/texts/" + "9" * 5000,
+    "#/pages/1",
+    "#/",
+    "",
+    7,
+)
+
+
+@pytest.mark.parametrize(
+    ("media_type", "answer", "outcome"),
+    [
+        (UNSTRUCTURED, [{"type": "Title", "text": 7}], FailureReason.PARSER_SERVICE_UNEXPECTED),
+        (UNSTRUCTURED, ["otter"], FailureReason.PARSER_SERVICE_UNEXPECTED),
+        (UNSTRUCTURED, [], FailureReason.EMPTY_TEXT),
+        (
+            UNSTRUCTURED,
+            [{"type": "Title", "text": "An otter.", "metadata": {"page_number": 10**18}}],
+            FailureReason.TOO_MANY_PAGES,
+        ),
+        (
+            UNSTRUCTURED,
+            [{"type": "Title", "text": "Otters", "metadata": {"page_number": "1", "category_depth": [3]}}],
+            [("heading", 1, None, "Otters")],
+        ),
+        (
+            UNSTRUCTURED,
+            [{"type": "Title", "text": "Otters", "metadata": {"category_depth": 10**9}}],
+            [("heading", 9, None, "Otters")],
+        ),
+        (DOCLING, {"status": "failure", "document": {}}, FailureReason.PARSER_SERVICE_FAILED),
+        (
+            DOCLING,
+            {"kind": "TaskFailureResult", "failure": {"category": "internal"}},
+            FailureReason.PARSER_SERVICE_FAILED,
+        ),
+        (DOCLING, docling_document(pages={"x": {}, "-3": {}}), FailureReason.EMPTY_TEXT),
+        (DOCLING, docling_document(pages={"9" * 5000: {}}), FailureReason.EMPTY_TEXT),
+        (DOCLING, docling_document(pages={"999999999": {}}), FailureReason.TOO_MANY_PAGES),
+        (
+            DOCLING,
+            docling_document(
+                body={"children": [{"$ref": reference} for reference in REFERENCES]}, texts=[OTTER], groups=LOOP
+            ),
+            [("paragraph", 0, None, "An otter.")],
+        ),
+        (
+            DOCLING,
+            docling_document(
+                body={"children": [{"$ref": "#/tables/0"}]},
+                tables=[
+                    {
+                        "label": "table",
+                        "data": {
+                            "num_rows": 10**12,
+                            "table_cells": [
+                                {"text": "An otter.", "start_col_offset_idx": 10**12, "end_row_offset_idx": 10**12}
+                            ],
+                        },
+                    }
+                ],
+            ),
+            [("table", 0, None, "An otter.")],
+        ),
+        (MINERU, {"results": {}}, FailureReason.PARSER_SERVICE_UNEXPECTED),
+        (MINERU, {"results": {"document": {}}}, FailureReason.PARSER_SERVICE_UNEXPECTED),
+        (MINERU, content_list({"type": None}), FailureReason.PARSER_SERVICE_UNEXPECTED),
+        (MINERU, content_list({"type": "list", "list_items": "otter"}), FailureReason.EMPTY_TEXT),
+        (
+            MINERU,
+            content_list({"type": "image", "image_caption": "An otter.", "content": 7}),
+            [("paragraph", 0, None, "An otter.")],
+        ),
+    ],
+)
+def test_values_of_wrong_types_are_left_out_or_refused(folder: Path, media_type: str, answer: Any, outcome: Any):
+    if isinstance(outcome, list):
+        assert blocks(read(folder, media_type, answer)) == outcome
+        return
+    with pytest.raises(ParseFailure) as caught:
+        read(folder, media_type, answer)
+    assert caught.value.reason is outcome
