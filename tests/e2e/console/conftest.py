@@ -149,7 +149,8 @@ ENGLISH, CHINESE = Look(), Look("zh", "dark", PHONE)
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Show the console to a test in English, light, on a desk, or in Chinese, dark, in a hand; in both where it is marked so."""
-    if "look" in metafunc.fixturenames:
+    marks = metafunc.definition.iter_markers("parametrize")
+    if "look" in metafunc.fixturenames and not any("look" in mark.args[0] for mark in marks):
         looks = (ENGLISH, CHINESE)
         if not any(metafunc.definition.iter_markers("every_look")):
             # Half of the tests each, and a test always the same.

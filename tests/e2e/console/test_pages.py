@@ -50,7 +50,6 @@ def places(embedded_with_documents: tuple[Server, Api, str, str]) -> dict[str, s
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("look", LOOKS, ids=str)
-@pytest.mark.every_look
 def test_pages_show_their_content_to_everyone(
     browser_thread,
     embedded_with_documents: tuple[Server, Api, str, str],
