@@ -25,9 +25,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    with op.batch_alter_table("document") as batch:
-        for name in _OF_DOCUMENT:
-            batch.drop_column(name)
-    with op.batch_alter_table("knowledge_base") as batch:
-        for name, _ in _OF_KNOWLEDGE_BASE:
-            batch.drop_column(name)
+    for name in _OF_DOCUMENT:
+        op.drop_column("document", name)
+    for name, _ in _OF_KNOWLEDGE_BASE:
+        op.drop_column("knowledge_base", name)
