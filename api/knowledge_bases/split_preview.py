@@ -29,13 +29,14 @@ from core.errors.requests import (
     UnreadableFile,
     UnsupportedFileType,
 )
-from core.errors.server import EmbeddingModelNotServed, StorageFull
+from core.errors.server import EngineUnavailable, StorageFull
 from ingestion.parsers.conversion.availability import conversion_state
 from ingestion.parsers.file_type import detect_type
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.preview import SplitPreview, SplitRequest
 from kb_service import document_names
 from kb_service.documents import queries as document_queries
+from kb_service.failures import MODEL_ERRORS
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft, Splitting
 from kb_service.models import Document, SplitterName
@@ -130,7 +131,8 @@ async def _wishes(
         DocumentNotFound,
         FileTooLarge,
         PreviewBusy,
-        EmbeddingModelNotServed,
+        EngineUnavailable,
+        *MODEL_ERRORS,
         StorageFull,
     ),
 )
@@ -143,7 +145,7 @@ async def preview_split(
 ) -> Envelope[SplitPreviewAnswer]:
     """Cut a file, or a document of the knowledge base, and show the first passages.
 
-    Nothing is stored, embedded or indexed. It takes 20 seconds at most.
+    Nothing is stored or indexed. It takes 20 seconds at most.
     """
     document = None
     async with context.database.reading() as session:
@@ -154,12 +156,14 @@ async def preview_split(
         splitter=wishes.splitter, chunk_size=wishes.chunk_size, chunk_overlap=wishes.chunk_overlap
     )
     splitting = knowledge_bases.resolve_splitting(row, draft)
-    counter = context.knowledge.spaces.of(row.embedding_model).counter
+    space = context.knowledge.spaces.of(row.embedding_model)
     source = _stored(context.knowledge, document) if document else _sent(context, request)
     async with source as (path, media_type):
         encoding = document.chosen_encoding if document else None
         parse_request = ParseRequest(path, media_type, encoding=encoding)
-        split_request = SplitRequest(parse_request, splitting, counter, wishes.pieces)
+        split_request = SplitRequest(
+            parse_request, splitting, space.counter, space.encoder, row.owner_id, most=wishes.pieces
+        )
         preview = await context.knowledge.previews.preview(split_request)
     return Envelope(data=_answer(splitting, preview))
 
