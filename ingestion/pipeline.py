@@ -29,7 +29,8 @@ from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
-from ingestion.vectorize import PointOrigin, blocking_embed, embed_points
+from ingestion.splitters.encoding import blocking_embed
+from ingestion.vectorize import PointOrigin, embed_points
 from kb_service.documents import queries as document_queries
 from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.models import Document, DocumentStage

@@ -18,7 +18,7 @@ from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
-from ingestion.vectorize import blocking_embed
+from ingestion.splitters.encoding import blocking_embed
 from kb_service.embeddings.protocol import Encoder
 from kb_service.knowledge_bases.service import Splitting
 from kb_service.text.token_counter import TokenCounter

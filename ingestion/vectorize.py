@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from anyio import to_thread
 
-from core.threads import StopFlag
-from ingestion.splitters.base import Embed, Piece, indexed_text
+from ingestion.splitters.base import Piece, indexed_text
 from kb_service.embedding_spaces import EmbeddingSpace
-from kb_service.embeddings.protocol import Encoder, Vectors
+from kb_service.embeddings.protocol import Vectors
 from kb_service.models import Document
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, index_scope, point_id, window_id
@@ -36,11 +34,6 @@ class PointOrigin:
         return cls(
             index_scope(document.knowledge_base_id, document.generation), document.id, document.revision, document.name
         )
-
-
-def blocking_embed(encoder: Encoder, stop: StopFlag, *, account: str) -> Embed:
-    """What encodes texts for a splitter's thread; account as in ``Encoder.embed_passages``."""
-    return lambda texts: stop.wait_for(partial(encoder.embed_passages, texts, account=account))
 
 
 async def embed_points(
