@@ -16,8 +16,8 @@ TEXT = "# 手册\n\n## 安装\n\n" + "请先安装数据库。" * 60 + "\n\n## U
 
 OVEN_AND_MARKET = (
     "Knead the dough for ten minutes. Let the dough rise in a warm bowl. Shape the bread into a round loaf. "
-    "Dust the loaf with flour. Bake the bread in a hot oven. Let the loaf cool before you cut it.",
-    "Share prices fell on the stock exchange. Investors sold bonds after the interest rate rose. "
+    "Dust the loaf with flour. Bake the bread in a hot oven until its crust is golden brown. Cool the loaf.",
+    "Share prices fell. Investors sold bonds and stocks after the central bank raised its interest rate. "
     "The central bank fears inflation. Traders expect lower profits of banks. "
     "The currency lost value against the dollar. Analysts warn of a recession.",
 )
