@@ -1,6 +1,8 @@
 """Work on threads: loops that stop when their caller is cancelled, and imports that take long."""
 
-from collections.abc import Callable, Iterable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from concurrent import futures
 from importlib import import_module
 from threading import Event, Lock
 from types import ModuleType
@@ -11,13 +13,19 @@ from anyio import to_thread
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _importing = Lock()
+_CHECK_SECONDS = 0.5
+
+
+class CallerGone(Exception):
+    """A thread's caller was cancelled, so what the thread waited for was, too."""
 
 
 class StopFlag:
     """Whether the caller is gone; a thread can't be killed, so it checks after each item."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._event = Event()
+        self._loop = loop
 
     def set(self) -> None:
         self._event.set()
@@ -29,13 +37,30 @@ class StopFlag:
                 return
             yield item
 
+    def wait_for(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
+        """The result of a call on the caller's event loop, for the thread; CallerGone once the flag is set."""
+
+        async def answer() -> _Result:
+            return await call()
+
+        if self._event.is_set():
+            raise CallerGone
+        future = asyncio.run_coroutine_threadsafe(answer(), self._loop)
+        while not future.done():
+            # A loop that has ended would answer never.
+            futures.wait([future], timeout=_CHECK_SECONDS)
+            if self._event.is_set():
+                future.cancel()
+                raise CallerGone
+        return future.result()
+
 
 async def run_stoppable(work: Callable[[StopFlag], _Result]) -> _Result:
     """Run this work, which loops over ``StopFlag.until``, on a thread.
 
     A cancelled caller does not wait for its end; the loop ends after the current item.
     """
-    stop = StopFlag()
+    stop = StopFlag(asyncio.get_running_loop())
     try:
         return await to_thread.run_sync(work, stop, abandon_on_cancel=True)
     finally:

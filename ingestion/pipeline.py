@@ -31,6 +31,7 @@ from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
+from ingestion.splitters.encoding import blocking_embed
 from ingestion.vectorize import PointOrigin, embed_points
 from kb_service.documents import queries as document_queries
 from kb_service.embedding_spaces import EmbeddingSpace
@@ -176,7 +177,8 @@ def _split(
         return parsed
     splitting = claimed.generation.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
-    split = SPLITTERS[splitting.splitter].split
+    embed = blocking_embed(space.encoder, stop, account=claimed.account)
+    split = SPLITTERS[splitting.splitter].splitter(embed)
     try:
         pieces = list(stop.until(split(parsed, sizes=sizes, counter=space.counter)))
     except Exception as error:  # noqa: BLE001 - a document that can't be split fails by itself

@@ -19,6 +19,8 @@ from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
+from ingestion.splitters.encoding import blocking_embed
+from kb_service.embeddings.protocol import Encoder
 from kb_service.knowledge_bases.service import Splitting
 from kb_service.text.token_counter import TokenCounter
 
@@ -30,11 +32,16 @@ _LOCK_SECONDS = 10
 
 @dataclass(frozen=True)
 class SplitRequest:
-    """A document and its split settings; at most ``most`` pieces are returned, all are counted."""
+    """A document and its split settings; at most ``most`` pieces are returned, all are counted.
+
+    ``account`` is whose share of the encoder it takes, where the splitter encodes text.
+    """
 
     document: ParseRequest
     splitting: Splitting
     counter: TokenCounter
+    encoder: Encoder
+    account: str
     most: int
 
 
@@ -53,7 +60,7 @@ class SplitPreview:
 
 
 class SplitPreviewer:
-    """Makes previews, one at a time, in its own parser child, started at the first; stores and embeds nothing."""
+    """Makes previews, one at a time, in its own parser child, started at the first; stores nothing."""
 
     def __init__(self, settings: Settings) -> None:
         recognition = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
@@ -101,7 +108,8 @@ class SplitPreviewer:
 def _split(request: SplitRequest, parsed: ParsedDocument, stop: StopFlag) -> SplitPreview:
     splitting = request.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
-    split = SPLITTERS[splitting.splitter].split
+    embed = blocking_embed(request.encoder, stop, account=request.account)
+    split = SPLITTERS[splitting.splitter].splitter(embed)
     pieces = stop.until(split(parsed, sizes=sizes, counter=request.counter))
     first = list(islice(pieces, request.most))
     counts = [(piece.token_count, len(piece.windows)) for piece in first]

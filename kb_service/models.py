@@ -48,6 +48,7 @@ class SplitterName(StrEnum):
     LLAMA_INDEX_TOKENS = "llama_index:TokenTextSplitter"
     LLAMA_INDEX_SENTENCE_WINDOWS = "llama_index:SentenceWindowNodeParser"
     LLAMA_INDEX_MARKDOWN = "llama_index:MarkdownNodeParser"
+    LLAMA_INDEX_SEMANTIC = "llama_index:SemanticSplitterNodeParser"
 
 
 class NullableJson(JSON):

@@ -20,11 +20,11 @@ from core.settings import Settings
 from ingestion.parsers.errors import FailureReason
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.text import markdown
-from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes, indexed_text
 from kb_service.knowledge_bases.service import DEFAULT_SPLITTER
 from kb_service.text.token_counter import token_counter
 from kb_service.vector_index.bm25 import encode_document, encode_query
+from tests.fixtures.knowledge.splitters import split
 from tests.fixtures.paths import GUIDE, ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -178,11 +178,12 @@ def test_every_reason_of_a_failure_is_explained(language: str):
 
 @cache
 def guide_pieces() -> tuple[tuple[Path, Piece], ...]:
-    split = SPLITTERS[DEFAULT_SPLITTER].split
     return tuple(
         (path, piece)
         for path in sorted(GUIDE.rglob("*.md"))
-        for piece in split(markdown.parse(path, ParseLimits()), sizes=SplitSizes(), counter=token_counter())
+        for piece in split(
+            DEFAULT_SPLITTER, markdown.parse(path, ParseLimits()), sizes=SplitSizes(), counter=token_counter()
+        )
     )
 
 

@@ -23,7 +23,7 @@ from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.client import ParserPool, parse_limits
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.preview import unreadable_file
-from ingestion.splitters import SPLITTERS
+from ingestion.splitters import heading_recursive
 from ingestion.splitters.base import SplitSizes
 from kb_service.text.token_counter import token_counter
 
@@ -33,7 +33,6 @@ READ_SECONDS = 30
 """How long a document may take, waiting for others included: the caller waits for it."""
 _PARSE_SECONDS = 20
 _AT_ONCE = 2
-_SPLIT = SPLITTERS["heading_recursive"].split
 _SIZES = SplitSizes(chunk_size=300, chunk_overlap=0)
 _ALL_FORMATS = (*FORMATS, *CONVERTED_FORMATS)
 _BY_MEDIA_TYPE = {form.media_type: form.endings.split()[0] for form in _ALL_FORMATS}
@@ -162,7 +161,7 @@ def _cut(parsed: ParsedDocument, name: str, media_type: str) -> AttachedDocument
 
 def _passages(parsed: ParsedDocument) -> Iterator[DocumentPassage]:
     room = MOST_CHARACTERS
-    for piece in _SPLIT(parsed, sizes=_SIZES, counter=token_counter()):
+    for piece in heading_recursive.split(parsed, sizes=_SIZES, counter=token_counter()):
         if room <= 0:
             return
         room -= len(piece.text)

@@ -29,7 +29,7 @@ from core.errors.requests import (
     UnreadableFile,
     UnsupportedFileType,
 )
-from core.errors.server import EmbeddingModelNotServed, ParserServiceUnavailable, StorageFull
+from core.errors.server import EngineUnavailable, ParserServiceUnavailable, StorageFull
 from ingestion.parsers.choice import choice_for, choice_of, format_support
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.file_type import detect_type, ending_of
@@ -37,6 +37,7 @@ from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.preview import SplitPreview, SplitRequest, unreadable_file
 from kb_service import document_names
 from kb_service.documents import queries as document_queries
+from kb_service.failures import MODEL_ERRORS
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft, Splitting
 from kb_service.models import Document, SplitterName
@@ -131,8 +132,9 @@ async def _wishes(
         DocumentNotFound,
         FileTooLarge,
         PreviewBusy,
-        EmbeddingModelNotServed,
         ParserServiceUnavailable,
+        EngineUnavailable,
+        *MODEL_ERRORS,
         StorageFull,
     ),
 )
@@ -145,7 +147,7 @@ async def preview_split(
 ) -> Envelope[SplitPreviewAnswer]:
     """Cut a file, or a document of the knowledge base, and show the first passages.
 
-    Nothing is stored, embedded or indexed. It takes 20 seconds at most.
+    Nothing is stored or indexed. It takes 20 seconds at most.
     """
     document = None
     async with context.database.reading() as session:
@@ -156,7 +158,7 @@ async def preview_split(
         splitter=wishes.splitter, chunk_size=wishes.chunk_size, chunk_overlap=wishes.chunk_overlap
     )
     splitting = knowledge_bases.resolve_splitting(row, draft)
-    counter = context.knowledge.spaces.of(row.embedding_model).counter
+    space = context.knowledge.spaces.of(row.embedding_model)
     source = _stored(context.knowledge, document) if document else _sent(context, request)
     async with source as (path, media_type):
         encoding = document.chosen_encoding if document else None
@@ -168,7 +170,9 @@ async def preview_split(
         parse_request = ParseRequest(
             path, media_type, encoding=encoding, parser=choice.parser, strategy=choice.strategy, ending=ending
         )
-        split_request = SplitRequest(parse_request, splitting, counter, wishes.pieces)
+        split_request = SplitRequest(
+            parse_request, splitting, space.counter, space.encoder, row.owner_id, most=wishes.pieces
+        )
         preview = await context.knowledge.previews.preview(split_request)
     return Envelope(data=_answer(splitting, preview))
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from kb_service.embeddings.protocol import Vectors
 from kb_service.text.token_counter import TokenCounter
 
 
@@ -106,6 +107,12 @@ class Piece:
     token_count: int
     index: int
     windows: tuple[str, ...] = ()
+
+
+class Embed(Protocol):
+    """Encodes texts while a splitter's thread waits: one row of length 1 for each; raises what the encoder raises."""
+
+    def __call__(self, texts: Sequence[str], /) -> Vectors: ...
 
 
 class Splitter(Protocol):

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from ingestion.splitters import parent_child
-from ingestion.splitters.base import ParsedText, Piece, SplitSizes, Splitter
+from ingestion.splitters.base import Embed, ParsedText, Piece, SplitSizes, Splitter
 from ingestion.splitters.node_runs import TextRun, runs
 from ingestion.splitters.node_spans import NodeSpan, Windows, find_spans, lawful_pieces
 from ingestion.splitters.sections import SectionIndex
@@ -23,6 +23,9 @@ from kb_service.text.token_counter import TokenCounter
 
 SENTENCES_AROUND = 3
 """Sentences on either side of one, as in LlamaIndex's ``SentenceWindowNodeParser``."""
+
+SENTENCES_COMPARED = 1_000
+"""Most sentences whose vectors are held at once; a run of ordinary text has fewer."""
 
 _MARKUP = re.compile(r"^([^\S\n]*)[#`]", re.MULTILINE)
 # Of the same length, so that places stay the same.
@@ -115,6 +118,24 @@ def window_nodes(run: TextRun, sizes: SplitSizes, counter: TokenCounter) -> Iter
         group.append(span)
     if group:
         yield NodeSpan(group[0].start, group[-1].end)
+
+
+def semantic_nodes(embed: Embed) -> Nodes:
+    """Nodes of ``SemanticSplitterNodeParser`` by these vectors, with LlamaIndex's defaults.
+
+    A run ends a node: the sentences of each are compared with each other.
+    """
+    return partial(_semantic_nodes, embed)
+
+
+def _semantic_nodes(embed: Embed, run: TextRun, _sizes: SplitSizes, _counter: TokenCounter) -> Iterator[NodeSpan]:
+    # Loads LlamaIndex.
+    embedding = import_module("ingestion.splitters.encoder_embedding").EncoderEmbedding(embed)
+    parser = _parser("SemanticSplitterNodeParser", embed_model=embedding, sentence_splitter=sentences)
+    parts = sentences(run.text)
+    texts = ("".join(parts[start : start + SENTENCES_COMPARED]) for start in range(0, len(parts), SENTENCES_COMPARED))
+    nodes = (node.text for text in texts for node in parser.build_semantic_nodes_from_documents([_document(text)]))
+    return find_spans(run, nodes)
 
 
 def sentence_windows(text: str, counter: TokenCounter) -> tuple[str, ...]:

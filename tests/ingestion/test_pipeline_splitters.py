@@ -1,16 +1,23 @@
 """Documents in the pipeline with the splitter of their knowledge base."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from sqlmodel import col, select
 
 from core.db.unit_of_work import unit_of_work
+from core.errors.server import EngineUnavailable
 from ingestion.context import WorkerContext
+from kb_service.embedding_spaces import EmbeddingSpaces
+from kb_service.embeddings.protocol import Vectors
 from kb_service.models import Chunk, KnowledgeBase, SplitterName
 from kb_service.retrieval.candidates import best_windows
 from kb_service.vector_index.bm25 import encode_query
 from tests.fixtures.database.rows import add_knowledge_base
 from tests.fixtures.knowledge.ingest import ingest
-from tests.fixtures.knowledge.stored_documents import upload
+from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = [
     pytest.mark.anyio,
@@ -72,3 +79,36 @@ async def test_every_splitter_makes_a_document_searchable(context: WorkerContext
     holders = {chunk.id for chunk in chunks if "lighthouse" in chunk.content}
     assert {hit.id for hit in legs.sparse} == holders != set()
     assert best_windows(legs).dense[0].id in holders
+
+
+class AwayAtFirst:
+    """An encoder whose engine is away at the first call."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.calls: list[tuple[Sequence[str], str]] = []
+
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
+        self.calls.append((texts, account))
+        if len(self.calls) == 1:
+            raise EngineUnavailable(reason="it is away")
+        return await self._inner.embed_passages(texts, account=account)
+
+
+async def test_document_waits_for_an_engine_that_is_away_while_it_is_split(context: WorkerContext):
+    space = context.spaces.default
+    encoder: Any = AwayAtFirst(space.encoder)
+    context = replace(context, spaces=EmbeddingSpaces([replace(space, encoder=encoder)]))
+    async with unit_of_work(context.database) as work:
+        kb = await add_knowledge_base(work, splitter=SplitterName.LLAMA_INDEX_SEMANTIC)
+    document = await upload(context, TEXT.encode(), kb_id=kb.id)
+    await ingest(context, document.id)
+    row = await reread(context.database, document.id)
+    assert (row.status, row.attempt, (row.failure or {})["reason"]) == ("pending", 0, "engine_unavailable")
+    await edit(context.database, document.id, retry_at=None)
+    await ingest(context, document.id)
+    assert (await reread(context.database, document.id)).status == "completed"
+    groups, again, passages = encoder.calls
+    assert groups == again != passages
+    assert groups[0][0].startswith("Log")
+    assert {account for _, account in encoder.calls} == {kb.owner_id}

@@ -2,18 +2,20 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.errors.requests import PreviewBusy, UnreadableFile
+from core.errors.server import EngineUnavailable
 from core.settings import Settings
 from ingestion import preview
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.preview import SplitPreviewer, SplitRequest
-from ingestion.splitters import SplitterEntry
+from ingestion.splitters import SplitterEntry, heading_recursive
+from kb_service.embeddings.protocol import Vectors
 from kb_service.knowledge_bases.service import Splitting
 from kb_service.text.token_counter import token_counter
 
@@ -28,10 +30,22 @@ async def previewer(tmp_path: Path) -> AsyncIterator[SplitPreviewer]:
     await previewer.close()
 
 
+class Away:
+    """The encoder of an engine that is away."""
+
+    name, dimension, languages = "away", 4, frozenset[str]()
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        raise EngineUnavailable
+
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> Vectors:
+        raise EngineUnavailable
+
+
 def request(path: Path, text: str, **changes: object) -> SplitRequest:
     path.write_text(text)
     document = ParseRequest(path, "text/markdown")
-    preview_request = SplitRequest(document, Splitting("heading_recursive", 100, 0), token_counter(), 3)
+    preview_request = SplitRequest(document, Splitting("heading_recursive", 100, 0), token_counter(), Away(), "", 3)
     return replace(preview_request, **changes)
 
 
@@ -43,6 +57,14 @@ async def test_file_that_takes_too_long_to_parse_is_given_up_and_the_next_one_is
         await previewer.preview(slow)
     assert caught.value.details["reason"] == "parse_timeout"
     assert (await previewer.preview(request(tmp_path / "a.md", "# A\n\ntext"))).total == 1
+
+
+async def test_only_a_splitter_that_compares_meanings_needs_the_engine(previewer: SplitPreviewer, tmp_path: Path):
+    text = "# A\n\nOne sentence. Another one."
+    assert (await previewer.preview(request(tmp_path / "a.md", text))).total == 1
+    semantic = Splitting("llama_index:SemanticSplitterNodeParser", 100, 0)
+    with pytest.raises(EngineUnavailable):
+        await previewer.preview(request(tmp_path / "a.md", text, splitting=semantic))
 
 
 async def test_cutting_stops_when_the_time_is_over(
@@ -61,8 +83,8 @@ async def test_cutting_stops_when_the_time_is_over(
         finally:
             stopped.set()
 
-    whole = preview.SPLITTERS["heading_recursive"].split
-    monkeypatch.setitem(preview.SPLITTERS, "heading_recursive", SplitterEntry(endless))
+    whole = heading_recursive.split
+    monkeypatch.setitem(preview.SPLITTERS, "heading_recursive", SplitterEntry(lambda _: endless))
     call = asyncio.create_task(previewer.preview(request(tmp_path / "a.md", "text")))
     assert await asyncio.to_thread(begun.wait, 30)
     call.cancel()

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from core.threads import StopFlag, run_stoppable
+from core.threads import CallerGone, StopFlag, run_stoppable
 from ingestion.context import WorkerContext
 from ingestion.splitters import SPLITTERS, SplitterEntry
 from tests.fixtures.http.client import eventually
@@ -38,6 +38,45 @@ async def test_who_is_cancelled_does_not_wait_and_the_thread_ends():
     assert await asyncio.to_thread(ended.wait, 10)
 
 
+async def test_thread_waits_for_what_its_caller_s_loop_answers():
+    async def answer() -> int:
+        return 42
+
+    async def refuse() -> int:
+        raise LookupError
+
+    assert await run_stoppable(lambda stop: stop.wait_for(answer)) == 42
+    with pytest.raises(LookupError):
+        await run_stoppable(lambda stop: stop.wait_for(refuse))
+
+
+async def test_what_a_thread_waits_for_ends_with_its_caller():
+    begun, cancelled, ended = asyncio.Event(), asyncio.Event(), threading.Event()
+
+    async def endless() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            cancelled.set()
+
+    def work(stop: StopFlag) -> None:
+        with pytest.raises(CallerGone):
+            stop.wait_for(endless)
+        with pytest.raises(CallerGone):
+            stop.wait_for(endless)
+        ended.set()
+
+    waiting = asyncio.create_task(run_stoppable(work))
+    async with asyncio.timeout(10):
+        await begun.wait()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await cancelled.wait()
+    assert await asyncio.to_thread(ended.wait, 10)
+
+
 async def test_a_document_whose_work_is_taken_back_is_not_split_on(
     context: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ):
@@ -52,7 +91,7 @@ async def test_a_document_whose_work_is_taken_back_is_not_split_on(
             time.sleep(0.001)
             yield number
 
-    monkeypatch.setitem(SPLITTERS, "heading_recursive", SplitterEntry(endless))
+    monkeypatch.setitem(SPLITTERS, "heading_recursive", SplitterEntry(lambda _: endless))
     document = await upload(context, b"# A\n\nA zebra sleeps.")
     work = asyncio.create_task(ingest(context, document.id))
     assert await asyncio.to_thread(begun.wait, 30)

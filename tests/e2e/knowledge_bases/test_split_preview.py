@@ -14,6 +14,14 @@ from tests.fixtures.product.server import Server, one_shape
 
 TEXT = "# 手册\n\n## 安装\n\n" + "请先安装数据库。" * 60 + "\n\n## Use\n\n" + "Press start. " * 120
 
+OVEN_AND_MARKET = (
+    "Knead the dough for ten minutes. Let the dough rise in a warm bowl. Shape the bread into a round loaf. "
+    "Dust the loaf with flour. Bake the bread in a hot oven until its crust is golden brown. Cool the loaf.",
+    "Share prices fell. Investors sold bonds and stocks after the central bank raised its interest rate. "
+    "The central bank fears inflation. Traders expect lower profits of banks. "
+    "The currency lost value against the dollar. Analysts warn of a recession.",
+)
+
 
 @pytest.fixture
 def kb(user: Api) -> str:
@@ -116,3 +124,11 @@ def test_preview_is_for_those_who_may_write(user: Api, other: Api):
     check_error(ask(other, kb), ReadOnly)
     private = user.create_kb()
     check_error(ask(other, private), KnowledgeBaseNotFound)
+
+
+@one_shape
+def test_text_of_two_topics_is_cut_between_them_by_their_meaning(user: Api):
+    kb = user.create_kb(splitter=SplitterName.LLAMA_INDEX_SEMANTIC.value, chunk_size=500, chunk_overlap=0)
+    document_id = user.ingest(kb, "a.txt", " ".join(OVEN_AND_MARKET))
+    made = user.get(f"/knowledge-bases/{kb}/documents/{document_id}/chunks")
+    assert [chunk["content"] for chunk in made["items"]] == list(OVEN_AND_MARKET)

@@ -17,6 +17,7 @@ from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import SplitSizes
 from kb_service.text.token_counter import token_counter
 from tests.fixtures.files.ruled_pdf import ROW, cells, line, ruled_pdf, table, words
+from tests.fixtures.knowledge.splitters import split
 
 WIDTHS = (100, 80, 80)
 PRICES = (("Tea", "North", "South"), ("Green", "3.50", "3.70"), ("Black", "", "2.10"))
@@ -121,7 +122,7 @@ def test_passages_of_a_long_table_name_the_page_of_their_first_row(tmp_path: Pat
     parsed = parse(tmp_path, long_table(repeated=repeated))
     assert [element.kind for element in parsed.elements] == ["paragraph", "table"]
     sizes = SplitSizes(60, 0)
-    pieces = list(SPLITTERS[name].split(parsed, sizes=sizes, counter=token_counter()))
+    pieces = list(split(name, parsed, sizes=sizes, counter=token_counter()))
     assert {piece.page for piece in pieces} == {1, 2, 3, 4}
     for piece in pieces[1:]:
         # A window of ``fixed`` may begin within a row.

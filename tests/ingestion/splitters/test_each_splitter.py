@@ -14,6 +14,7 @@ from ingestion.splitters.base import Piece, SplitSizes
 from ingestion.splitters.parent_child import WINDOW_TOKENS
 from kb_service.models import SplitterName
 from kb_service.text.token_counter import token_counter
+from tests.fixtures.knowledge.splitters import split
 
 COUNTER = token_counter()
 
@@ -40,7 +41,7 @@ def _parsed(*blocks: tuple[str, str] | tuple[str, str, int]) -> ParsedDocument:
 
 
 def _split(name: str, parsed: ParsedDocument, size: int = 20, overlap: int = 0) -> list[Piece]:
-    return list(SPLITTERS[name].split(parsed, sizes=SplitSizes(size, overlap), counter=COUNTER))
+    return list(split(name, parsed, sizes=SplitSizes(size, overlap), counter=COUNTER))
 
 
 def _words(count: int, word: str = "word") -> str:
@@ -176,7 +177,7 @@ def test_split_of_one_huge_line_takes_linear_time(name: str, unit: str) -> None:
     def seconds(characters: int) -> float:
         parsed = _parsed(("paragraph", "a" + unit * (characters // len(unit)) + "b"))
         start = time.thread_time()
-        for piece in SPLITTERS[name].split(parsed, sizes=SplitSizes(), counter=COUNTER):
+        for piece in split(name, parsed, sizes=SplitSizes(), counter=COUNTER):
             assert len(piece.text) <= 16 * 500
         return time.thread_time() - start
 
@@ -192,7 +193,7 @@ def test_split_of_many_small_elements_takes_linear_time(name: str) -> None:
         blocks = [("heading", f"H{number}", 1 + number % 3) for number in range(sections)]
         parsed = _parsed(*(block for head in blocks for block in (head, ("paragraph", "text"))))
         start = time.thread_time()
-        for _ in SPLITTERS[name].split(parsed, sizes=SplitSizes(), counter=COUNTER):
+        for _ in split(name, parsed, sizes=SplitSizes(), counter=COUNTER):
             pass
         return time.thread_time() - start
 
@@ -208,7 +209,7 @@ def test_split_holds_no_more_memory_when_the_text_is_longer(name: str) -> None:
     def peak(characters: int) -> int:
         parsed = _parsed(("paragraph", "word " * (characters // 5)))
         tracemalloc.start()
-        for _ in SPLITTERS[name].split(parsed, sizes=SplitSizes(), counter=COUNTER):
+        for _ in split(name, parsed, sizes=SplitSizes(), counter=COUNTER):
             pass
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()

@@ -12,6 +12,7 @@ from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes, indexed_text
 from ingestion.splitters.heading_recursive import split
 from kb_service.text.token_counter import token_counter
+from tests.fixtures.knowledge.splitters import embed_letters
 
 COUNTER = token_counter()
 
@@ -173,4 +174,4 @@ def test_every_splitter_is_registered() -> None:
         if hasattr(import_module(f"ingestion.splitters.{info.name}"), "split")
     }
     assert {name for name in SPLITTERS if not name.startswith("llama_index:")} == found
-    assert all(inspect.getdoc(entry.split) for entry in SPLITTERS.values())
+    assert all(inspect.getdoc(entry.splitter(embed_letters)) for entry in SPLITTERS.values())

@@ -5,7 +5,13 @@ import sys
 from itertools import pairwise
 
 import pytest
-from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter, TokenTextSplitter
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.node_parser import (
+    MarkdownNodeParser,
+    SemanticSplitterNodeParser,
+    SentenceSplitter,
+    TokenTextSplitter,
+)
 from llama_index.core.schema import Document
 
 from ingestion.parsers import parser_for
@@ -13,10 +19,12 @@ from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import SEPARATOR, Element, ParsedDocument
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
+from ingestion.splitters.node_parsers import SENTENCES_COMPARED
 from ingestion.splitters.node_runs import LONGEST_RUN, TextRun
 from ingestion.splitters.node_spans import find_spans
 from ingestion.splitters.units import sentences
 from kb_service.text.token_counter import token_counter
+from tests.fixtures.knowledge import splitters
 from tests.fixtures.paths import GUIDE
 
 COUNTER = token_counter()
@@ -27,7 +35,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.pare
 
 def split(name: str, parsed: ParsedDocument, size: int = 100, overlap: int = 20) -> list[Piece]:
     sizes = SplitSizes(size, overlap)
-    return list(SPLITTERS[f"llama_index:{name}"].split(parsed, sizes=sizes, counter=COUNTER))
+    return list(splitters.split(f"llama_index:{name}", parsed, sizes=sizes, counter=COUNTER))
 
 
 def document(*blocks: tuple[str, str] | tuple[str, str, int]) -> ParsedDocument:
@@ -86,6 +94,45 @@ def test_nodes_of_markdown_node_parser_are_the_pieces(page):
     assert len(pieces) > 5
 
 
+class Letters(BaseEmbedding):
+    """An embedding model as LlamaIndex means it: lists of numbers, a few texts at a time."""
+
+    def _get_text_embedding(self, text):
+        return splitters.embed_letters([text])[0].tolist()
+
+    _get_query_embedding = _get_text_embedding
+
+    async def _aget_query_embedding(self, query):
+        return self._get_text_embedding(query)
+
+
+@each_page
+def test_nodes_of_semantic_splitter_node_parser_are_the_pieces(page):
+    parsed = page_text(page)
+    parser = SemanticSplitterNodeParser(embed_model=Letters(), sentence_splitter=sentences)
+    nodes = parser.get_nodes_from_documents([Document(text=parsed.text)])
+    pieces = split("SemanticSplitterNodeParser", parsed, 16_000, 0)
+    assert [piece.text for piece in pieces] == [node.text.strip() for node in nodes]
+    assert len(pieces) > 3
+
+
+def test_sentences_are_encoded_so_many_at_once_and_a_repeated_one_once():
+    asked = []
+
+    def embed(texts):
+        asked.append(list(texts))
+        return splitters.embed_letters(texts)
+
+    many = "".join(f"第{number}句。" for number in range(2 * SENTENCES_COMPARED + 1))
+    splitter = SPLITTERS["llama_index:SemanticSplitterNodeParser"].splitter(embed)
+    for text, counts in ((many, [SENTENCES_COMPARED, SENTENCES_COMPARED, 1]), ("Again. " * 500 + "End.", [5])):
+        asked.clear()
+        pieces = list(splitter(document(("paragraph", text)), sizes=SplitSizes(60, 0), counter=COUNTER))
+        assert [len(texts) for texts in asked] == counts
+        assert [piece.char_start for piece in pieces] == sorted({piece.char_start for piece in pieces})
+        assert pieces[-1].char_end == len(text)
+
+
 def test_heading_without_a_body_is_a_node_of_markdown_and_a_comment_in_code_is_none():
     parsed = document(
         ("paragraph", "Before."),
@@ -134,7 +181,9 @@ def test_sentence_longer_than_a_window_has_several():
     assert max(COUNTER.count(window) for window in piece.windows) <= 128
 
 
-@pytest.mark.parametrize("name", ["SentenceSplitter", "TokenTextSplitter", "SentenceWindowNodeParser"])
+@pytest.mark.parametrize(
+    "name", ["SentenceSplitter", "TokenTextSplitter", "SentenceWindowNodeParser", "SemanticSplitterNodeParser"]
+)
 def test_table_is_cut_between_rows_and_keeps_its_header(name):
     rows = [f"{number} | item{number}" for number in range(60)]
     parsed = document(("paragraph", "Before."), ("table", "\n".join(["id | name", *rows])), ("paragraph", "After."))

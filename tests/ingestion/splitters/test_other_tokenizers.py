@@ -11,6 +11,7 @@ from ingestion.parsers.model import Element, ParsedDocument
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import SplitSizes
 from kb_service.text.token_counter import TokenCounter
+from tests.fixtures.knowledge.splitters import split
 from tests.fixtures.paths import GUIDE
 
 PAGES = sorted(GUIDE.glob("*/*.md"))
@@ -57,7 +58,7 @@ def parsed(text: str) -> ParsedDocument:
 @pytest.mark.parametrize("name", ["sentence", "heading_recursive"])
 def test_chinese_is_cut_at_sentence_ends(counter: TokenCounter, name: str):
     text = "".join(SENTENCES)
-    pieces = list(SPLITTERS[name].split(parsed(text), sizes=SplitSizes(60, 0), counter=counter))
+    pieces = list(split(name, parsed(text), sizes=SplitSizes(60, 0), counter=counter))
     assert len(pieces) > 3
     assert "".join(piece.text for piece in pieces) == text
     assert {piece.text[-1] for piece in pieces} == {"。"}
@@ -68,7 +69,7 @@ def test_chinese_is_cut_at_sentence_ends(counter: TokenCounter, name: str):
 @settings(max_examples=80, deadline=None)
 def test_pieces_hold_every_token_and_about_as_many_as_asked_for(counter: TokenCounter, name: str, text: str, size: int):
     rest = 0
-    for piece in SPLITTERS[name].split(parsed(text), sizes=SplitSizes(size, 0), counter=counter):
+    for piece in split(name, parsed(text), sizes=SplitSizes(size, 0), counter=counter):
         assert piece.text == text[piece.char_start : piece.char_end]
         assert not text[rest : piece.char_start].strip()
         assert not piece.text[0].isspace()

@@ -12,6 +12,7 @@ from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
 from ingestion.splitters.parent_child import WINDOW_TOKENS
 from kb_service.text.token_counter import token_counter
+from tests.fixtures.knowledge.splitters import split
 
 COUNTER = token_counter()
 
@@ -55,7 +56,7 @@ every_splitter = pytest.mark.parametrize("name", SPLITTERS)
 
 
 def _pieces(name: str, parsed: ParsedDocument, sizes: SplitSizes) -> list[Piece]:
-    return list(SPLITTERS[name].split(parsed, sizes=sizes, counter=COUNTER))
+    return list(split(name, parsed, sizes=sizes, counter=COUNTER))
 
 
 def _is_nothing(text: str) -> bool:

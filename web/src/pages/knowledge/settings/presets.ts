@@ -10,6 +10,7 @@ export const SPLITTERS = [
   "llama_index:TokenTextSplitter",
   "llama_index:SentenceWindowNodeParser",
   "llama_index:MarkdownNodeParser",
+  "llama_index:SemanticSplitterNodeParser",
 ] as const;
 export type Splitter = (typeof SPLITTERS)[number];
 type TextKey<S extends string> = S extends `${string}:${infer Name}` ? Name : S;
