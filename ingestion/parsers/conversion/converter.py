@@ -133,8 +133,11 @@ class _Conversion:
             return _checked(await process.wait(), memory.highest)
         finally:
             watch.cancel()
-            await _kill(process)
-            _remove_sockets(Path(self._places[0]) / PROFILE)
+            try:
+                await _kill(process)
+            finally:
+                # Also where a second cancellation ends the waiting: its time and its caller's may be up at once.
+                _remove_sockets(Path(self._places[0]) / PROFILE)
 
 
 async def _first_line(process: Process) -> frozenset[str]:
