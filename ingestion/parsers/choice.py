@@ -73,7 +73,7 @@ def choice_for(
     first one switched on that does.
 
     Args:
-        document: whose file it is, if it is one's.
+        document: that the file belongs to; None for a file that is only looked at.
         knowledge_base: its choice.
 
     Raises:

@@ -90,7 +90,7 @@ class ReaderChange:
     before: AppliedLevels | None
 
     @property
-    def is_one(self) -> bool:
+    def is_change(self) -> bool:
         """Whether anything changes."""
         return self.levels != self.before
 

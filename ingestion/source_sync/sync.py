@@ -146,7 +146,7 @@ class SourceSync:
     async def _note_failure(self, item: SourceItem, failure: ReadFailure, summary: ItemSummary | None) -> None:
         if summary is None:
             await self._write_failure(item, failure, None)
-        elif summary.has_failed_with(failure) and not self._summary_change(item, summary, is_behind=True).is_one:
+        elif summary.has_failed_with(failure) and not self._summary_change(item, summary, is_behind=True).is_change:
             self._tally.add("failed", item.name)
             self._marks.add_failed(key_hash(item.key))
         else:
@@ -156,7 +156,7 @@ class SourceSync:
         self._tally.add("unchanged", item.name)
         is_other = dict(item.state) != summary.known_item.state
         self._marks.add_unchanged(key_hash(item.key), item.state if is_other else None)
-        if self._summary_change(item, summary, is_behind=summary.is_behind).is_one:
+        if self._summary_change(item, summary, is_behind=summary.is_behind).is_change:
             row, document = await self._task.lookup.find_row(item.key) or (None, None)
             if row is not None and document is not None:
                 await self._change_readers(item, row, document)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ingestion.splitters import fixed, heading_recursive, markdown_sections, node_parsers, parent_child, sentence
-from ingestion.splitters.base import Embed, Splitter
+from ingestion.splitters.base import PassageEmbedder, Splitter
 from kb_service.text.token_counter import TokenCounter
 
 
@@ -20,7 +20,7 @@ class SplitterEntry:
         splitter: Gives the splitter, which encodes text with what it gets here, if it needs to.
     """
 
-    splitter: Callable[[Embed], Splitter]
+    splitter: Callable[[PassageEmbedder], Splitter]
     windows: Callable[[str, TokenCounter], tuple[str, ...]] = _no_windows
 
 

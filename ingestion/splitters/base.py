@@ -109,7 +109,7 @@ class Piece:
     windows: tuple[str, ...] = ()
 
 
-class Embed(Protocol):
+class PassageEmbedder(Protocol):
     """Encodes texts while a splitter's thread waits: one row of length 1 for each; raises what the encoder raises."""
 
     def __call__(self, texts: Sequence[str], /) -> Vectors: ...

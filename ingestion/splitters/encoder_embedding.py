@@ -6,15 +6,15 @@ import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding, Embedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
-from ingestion.splitters.base import Embed
+from ingestion.splitters.base import PassageEmbedder
 
 
 class EncoderEmbedding(BaseEmbedding):
     """Vectors of the encoder, on the thread that asks for them; a text that repeats in a batch is encoded once."""
 
-    _embed: Embed = PrivateAttr()
+    _embed: PassageEmbedder = PrivateAttr()
 
-    def __init__(self, embed: Embed) -> None:
+    def __init__(self, embed: PassageEmbedder) -> None:
         super().__init__(model_name="knowledge base")
         self._embed = embed
 

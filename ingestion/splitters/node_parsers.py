@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from ingestion.splitters import parent_child
-from ingestion.splitters.base import Embed, ParsedText, Piece, SplitSizes, Splitter
+from ingestion.splitters.base import ParsedText, PassageEmbedder, Piece, SplitSizes, Splitter
 from ingestion.splitters.node_runs import TextRun, runs
 from ingestion.splitters.node_spans import NodeSpan, Windows, find_spans, lawful_pieces
 from ingestion.splitters.sections import SectionIndex
@@ -120,7 +120,7 @@ def window_nodes(run: TextRun, sizes: SplitSizes, counter: TokenCounter) -> Iter
         yield NodeSpan(group[0].start, group[-1].end)
 
 
-def semantic_nodes(embed: Embed) -> Nodes:
+def semantic_nodes(embed: PassageEmbedder) -> Nodes:
     """Nodes of ``SemanticSplitterNodeParser`` by these vectors, with LlamaIndex's defaults.
 
     A run ends a node: the sentences of each are compared with each other.
@@ -128,7 +128,9 @@ def semantic_nodes(embed: Embed) -> Nodes:
     return partial(_semantic_nodes, embed)
 
 
-def _semantic_nodes(embed: Embed, run: TextRun, _sizes: SplitSizes, _counter: TokenCounter) -> Iterator[NodeSpan]:
+def _semantic_nodes(
+    embed: PassageEmbedder, run: TextRun, _sizes: SplitSizes, _counter: TokenCounter
+) -> Iterator[NodeSpan]:
     # Loads LlamaIndex.
     embedding = import_module("ingestion.splitters.encoder_embedding").EncoderEmbedding(embed)
     parser = _parser("SemanticSplitterNodeParser", embed_model=embedding, sentence_splitter=sentences)

@@ -22,6 +22,7 @@ from ingestion.parsers.conversion.launch import DAMAGED, OUTPUT, PROFILE, PROTEC
 from ingestion.parsers.conversion.profile import write_profile
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.sandbox.exit_codes import exit_failure
 from ingestion.parsers.sandbox.folders import document_folder
 from ingestion.parsers.sandbox.memory import ChildMemoryWatch, ProcessMemory
 
@@ -34,8 +35,6 @@ _RESTART = 81
 _MOST_STARTS = 3
 # What the program takes before it has opened a document.
 _MEMORY_AT_REST = 512 * 2**20
-# A process this close to its bound when a signal ended it had run out of memory.
-_NEARLY_ALL = 0.8
 _NEEDED = frozenset({"no_network", "own_folder_only"})
 
 
@@ -150,10 +149,10 @@ async def _first_line(process: Process) -> frozenset[str]:
 
 
 def _checked(code: int, memory_share: float) -> int:
-    if code == -signal.SIGXCPU:
-        raise ParseFailure(FailureReason.PARSE_TIMEOUT, "SIGXCPU", is_final=True)
-    if code == -signal.SIGKILL or (code < 0 and memory_share > _NEARLY_ALL):
-        raise ParseFailure(FailureReason.PARSE_MEMORY)
+    failure = exit_failure(code, memory_share)
+    # Another end of the program is looked into by its exit code.
+    if failure.reason is not FailureReason.PARSER_CRASHED:
+        raise failure
     return code
 
 

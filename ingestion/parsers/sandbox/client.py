@@ -22,6 +22,7 @@ from ingestion.parsers.external import ExternalParsers, ProgressListener
 from ingestion.parsers.image.ocr import OcrSettings, is_installed
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
+from ingestion.parsers.sandbox.exit_codes import exit_failure
 from ingestion.parsers.sandbox.memory import ChildMemoryWatch, ProcessMemory
 from ingestion.parsers.sandbox.protocol import (
     HEADER,
@@ -38,8 +39,6 @@ _MODULE = "ingestion.parsers.sandbox.main"
 _START_SECONDS = 30
 _PIPE_BYTES = 2**20
 _SMALL_REPLY_BYTES = 64 * 1024
-# A child this close to its bound when a signal ended it had run out of memory.
-_NEARLY_ALL = 0.8
 # Either cuts every library in the child off from the network (see ``limits``).
 _NO_NETWORK = frozenset({"no_sockets", "no_network"})
 
@@ -191,7 +190,7 @@ async def _ask(
     except OverflowError:
         return ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
     except (asyncio.IncompleteReadError, ConnectionError):
-        return _exit_failure(await process.wait(), memory.highest)
+        return exit_failure(await process.wait(), memory.highest)
 
 
 async def _reply(process: Process, request: ParseRequest) -> ParsedDocument | ParseFailure | int:
@@ -217,17 +216,6 @@ def _ends_child(outcome: ParsedDocument | ParseFailure) -> bool:
         FailureReason.OUTPUT_TOO_LARGE,
     )
     return isinstance(outcome, ParseFailure) and outcome.reason in reasons
-
-
-def _exit_failure(code: int, memory_share: float) -> ParseFailure:
-    if code == -signal.SIGXCPU:
-        # It had the processor all the time: a retry would take as long.
-        return ParseFailure(FailureReason.PARSE_TIMEOUT, "SIGXCPU", is_final=True)
-    # SIGKILL comes from the memory watch or from the kernel when memory runs out.
-    if code == -signal.SIGKILL or (code < 0 and memory_share > _NEARLY_ALL):
-        return ParseFailure(FailureReason.PARSE_MEMORY)
-    detail = signal.Signals(-code).name if code < 0 else f"exit {code}"
-    return ParseFailure(FailureReason.PARSER_CRASHED, detail)
 
 
 async def _reap(process: Process) -> None:

@@ -18,10 +18,11 @@ from ingestion.parsers import IMAGE, PARSERS
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.external import ExternalParser, ProgressListener, file_ending
 from ingestion.parsers.model import ParsedDocument
+from ingestion.parsers.sandbox.exit_codes import exit_failure
 from ingestion.parsers.sandbox.folders import document_folder
 from ingestion.parsers.sandbox.memory import ChildMemoryWatch, ProcessMemory
 from ingestion.parsers.sandbox.protocol import ParseRequest, max_reply_bytes
-from ingestion.parsers.unstructured import installation, template
+from ingestion.parsers.unstructured import fork_server, installation
 from ingestion.parsers.unstructured.result import document_of
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
@@ -64,7 +65,6 @@ _IDLE_SECONDS = 120
 """The loaded process takes 300 MB, and its start as many seconds as a document or more."""
 # What the library takes before it has opened a document.
 _MEMORY_AT_REST = 768 * 2**20
-_NEARLY_ALL = 0.8
 
 
 def reads(media_type: str, settings: Settings) -> bool:
@@ -117,7 +117,7 @@ class UnstructuredParser:
                 self._start_timer()
             if failure is not None:
                 raise failure
-            return await asyncio.to_thread(document_of, folder / template.RESULT, request)
+            return await asyncio.to_thread(document_of, folder / fork_server.RESULT, request)
 
     async def close(self) -> None:
         self._stop_timer()
@@ -139,7 +139,7 @@ class UnstructuredParser:
         except TimeoutError:
             return ParseFailure(FailureReason.PARSE_TIMEOUT)
         except (ConnectionError, ValueError):
-            return ParseFailure(FailureReason.PARSER_CRASHED, "template")
+            return ParseFailure(FailureReason.PARSER_CRASHED, "fork server")
         finally:
             if not is_settled:
                 self._kill()
@@ -187,7 +187,7 @@ async def _start(python: Path) -> Process:
     root = Path(ingestion.__file__).parent.parent
     return await asyncio.create_subprocess_exec(
         str(python),
-        *("-I", "-B", template.__file__, str(root)),
+        *("-I", "-B", fork_server.__file__, str(root)),
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
@@ -246,7 +246,7 @@ async def _exchange(process: Process, message: Mapping[str, object]) -> ParseFai
         return ParseFailure(FailureReason.PARSE_MEMORY)
     finally:
         watch.cancel()
-    return _failure_of(code, memory.highest)
+    return exit_failure(code, memory.highest) if code != 0 else None
 
 
 async def _answer(process: Process) -> Mapping[str, Any]:
@@ -257,17 +257,6 @@ async def _answer(process: Process) -> Mapping[str, Any]:
     if not line:
         raise ConnectionError
     return cast("Mapping[str, Any]", json.loads(line))
-
-
-def _failure_of(code: int, memory_share: float) -> ParseFailure | None:
-    if code == 0:
-        return None
-    if code == -signal.SIGXCPU:
-        return ParseFailure(FailureReason.PARSE_TIMEOUT, "SIGXCPU", is_final=True)
-    if code == -signal.SIGKILL or (code < 0 and memory_share > _NEARLY_ALL):
-        return ParseFailure(FailureReason.PARSE_MEMORY)
-    detail = signal.Signals(-code).name if code < 0 else f"exit {code}"
-    return ParseFailure(FailureReason.PARSER_CRASHED, detail)
 
 
 async def _reap(process: Process) -> None:

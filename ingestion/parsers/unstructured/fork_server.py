@@ -1,9 +1,9 @@
 """The process that has loaded unstructured and whose forks each read one document, started by ``parser``.
 
-``python -I -B template.py ROOT``, by the Python of unstructured's own environment; ``ROOT`` is the folder of Agentex's
+``python -I -B fork_server.py ROOT``, by the Python of unstructured's own environment; ``ROOT`` is the folder of Agentex's
 packages, of which only modules without dependencies are imported. It speaks lines of JSON: to each request it answers
 with the number of a fork, then with its exit code. Results are in a file, so that a fork that a document has taken over
-can't answer for another document. The template itself never opens a document.
+can't answer for another document. The server itself never opens a document.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TextIO
 
-_OURS = ("mapping", "reading", "stand_ins")
+_OURS = ("mapping", "partition", "stand_ins")
 RESULT = "result.json"
 """The file of a fork's result, in the folder of its document."""
 
@@ -38,7 +38,7 @@ def main() -> None:
         request = json.loads(line)
         with suppress(ImportError):
             # It is raised again in the fork, which reports it.
-            modules.reading.load(request["reader"])
+            modules.partition.load(request["reader"])
         gc.freeze()
         fork = os.fork()
         if fork == 0:
@@ -54,7 +54,7 @@ class _Modules(NamedTuple):
     limits: ModuleType
     confinement: ModuleType
     mapping: ModuleType
-    reading: ModuleType
+    partition: ModuleType
     stand_ins: ModuleType
 
 
@@ -109,19 +109,19 @@ def _read(request: Mapping[str, Any], modules: _Modules, pipes: tuple[TextIO, Te
         _write(folder / RESULT, {"active": list(active), **_outcome(request, modules)})
         code = 0
     finally:
-        # Without what the template would do at its end.
+        # Without what the server would do at its end.
         os._exit(code)
 
 
 def _outcome(request: Mapping[str, Any], modules: _Modules) -> dict[str, object]:
     try:
-        elements = modules.reading.partition(
+        elements = modules.partition.partition(
             request["path"], request["reader"], request["strategy"], request["encoding"]
         )
         blocks, is_cut = _bounded(modules.mapping.blocks_of(elements, request["reader"]), request["characters"])
     # A library raises nearly anything; it fails this document.
     except BaseException as error:  # noqa: BLE001
-        return {"reason": modules.reading.reason_of(error), "detail": type(error).__name__}
+        return {"reason": modules.partition.reason_of(error), "detail": type(error).__name__}
     return {"reason": "output_too_large"} if is_cut else {"blocks": blocks}
 
 
