@@ -198,6 +198,16 @@ def test_python_versions_agree():
     assert set(re.findall(r"^FROM python:(\S+?)-slim", dockerfile, flags=re.MULTILINE)) == {"3.12"}
 
 
+def test_image_is_built_from_files_that_docker_is_given():
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    every, *given = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    assert every == "*"
+    copies = [words.split()[:-1] for words in re.findall(r"^COPY (?!--from)(.+)$", dockerfile, flags=re.MULTILINE)]
+    sources = {source for copy in copies for source in copy} - {"."}
+    assert len(sources) >= 4
+    assert [source for source in sorted(sources) if f"!{source}" not in given] == []
+
+
 def test_nothing_committed_names_this_machine():
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     names = [name for name in tracked.stdout.split("\0") if name.endswith((".toml", ".txt", ".yml"))]
