@@ -162,8 +162,10 @@ class GitConnector:
             return LfsEndpoint(f"{path}/info/lfs", {"Authorization": authorization} if authorization else {})
         if self._endpoint is None or time.monotonic() > self._endpoint_ends:
             link = await self._ask_endpoint()
-            self._endpoint = LfsEndpoint(link.href.rstrip("/"), link.header)
-            self._endpoint_ends = time.monotonic() + min(max(link.expires_in - 60, 0) or _LFS_SECONDS, _LFS_SECONDS)
+            self._endpoint = LfsEndpoint(link.href.rstrip("/"), link.header or {})
+            self._endpoint_ends = time.monotonic() + min(
+                max((link.expires_in or 0) - 60, 0) or _LFS_SECONDS, _LFS_SECONDS
+            )
         return self._endpoint
 
     async def _ask_endpoint(self) -> LfsLink:

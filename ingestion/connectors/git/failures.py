@@ -192,8 +192,8 @@ def host_key_changed(line: str, fingerprint: str) -> SourceUnavailable:
 def lfs_failure(reason: str, detail: str = "") -> ReadFailure:
     """Why the contents of a file in Git LFS can't be read: ``lfs_gone``, ``lfs_no_access``, ``lfs_unavailable`` or others."""
     message, message_zh, action, action_zh = _LFS[reason]
-    shown, shown_zh = (f" ({detail})", f"（{detail}）") if detail else ("", "")
-    return ReadFailure(reason, message + shown, message_zh + shown_zh, action, action_zh)
+    suffix, suffix_zh = (f" ({detail})", f"（{detail}）") if detail else ("", "")
+    return ReadFailure(reason, message + suffix, message_zh + suffix_zh, action, action_zh)
 
 
 _LFS = {

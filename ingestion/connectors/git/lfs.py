@@ -58,23 +58,24 @@ class LfsLink(BaseModel):
     """An address, and the headers that its requests need."""
 
     href: Annotated[str, Field(max_length=16_000)] = ""
-    header: Annotated[dict[str, str], Field(max_length=50)] = Field(default_factory=dict[str, str])
-    expires_in: int = 0
+    # Servers write null where they have none.
+    header: Annotated[dict[str, str], Field(max_length=50)] | None = None
+    expires_in: int | None = None
 
 
-class _Refusal(BaseModel):
+class _LfsRefusal(BaseModel):
     code: int = 0
 
 
-class _Object(BaseModel):
+class _LfsObject(BaseModel):
     oid: str
-    actions: dict[str, LfsLink] = Field(default_factory=dict[str, LfsLink])
-    authenticated: bool = False
-    error: _Refusal | None = None
+    actions: dict[str, LfsLink] | None = None
+    authenticated: bool | None = None
+    error: _LfsRefusal | None = None
 
 
-class _Batch(BaseModel):
-    objects: list[_Object]
+class _LfsBatch(BaseModel):
+    objects: list[_LfsObject]
 
 
 def read_pointer(content: bytes) -> LfsPointer | None:
@@ -94,9 +95,9 @@ async def read_object(
     if pointer.size > limit:
         raise ItemUnreadable(too_large(limit))
     async with _client(guard) as client:
-        link = await _link(client, endpoint, pointer)
+        href, headers = await _download(client, endpoint, pointer)
         size, digest = 0, sha256()
-        async with _opened(client, link) as response:
+        async with _opened(client, href, headers) as response:
             async for block in response.aiter_raw():
                 size += len(block)
                 digest.update(block)
@@ -125,8 +126,10 @@ async def _client(guard: OutboundGuard) -> AsyncGenerator[httpx.AsyncClient]:
         _fail("lfs_unavailable", type(error).__name__)
 
 
-async def _link(client: httpx.AsyncClient, endpoint: LfsEndpoint, pointer: LfsPointer) -> LfsLink:
-    """Where the contents are."""
+async def _download(
+    client: httpx.AsyncClient, endpoint: LfsEndpoint, pointer: LfsPointer
+) -> tuple[httpx.URL, Mapping[str, str]]:
+    """Where the contents are, and the headers to ask for them with."""
     body = {
         "operation": "download",
         "transfers": ["basic"],
@@ -142,27 +145,29 @@ async def _link(client: httpx.AsyncClient, endpoint: LfsEndpoint, pointer: LfsPo
             if len(content) > _MOST_ANSWER_BYTES:
                 _fail("lfs_unavailable")
     try:
-        found = next(each for each in _Batch.model_validate_json(content).objects if each.oid == pointer.oid)
+        entry = next(each for each in _LfsBatch.model_validate_json(content).objects if each.oid == pointer.oid)
     except (ValidationError, StopIteration):
         _fail("lfs_unavailable")
-    if found.error is not None:
-        _fail("lfs_gone" if found.error.code in _GONE else "lfs_unavailable", str(found.error.code))
-    if (link := found.actions.get("download")) is None:
+    if entry.error is not None:
+        _fail("lfs_gone" if entry.error.code in _GONE else "lfs_unavailable", str(entry.error.code))
+    if (link := (entry.actions or {}).get("download")) is None:
         _fail("lfs_gone")
-    sent = {name: value for name, value in link.header.items() if name.lower() not in _OWN_HEADERS}
-    is_own = origin_of(httpx.URL(link.href)) == origin_of(httpx.URL(endpoint.url))
-    if is_own and not found.authenticated and "authorization" not in map(str.lower, sent):
+    sent = {name: value for name, value in (link.header or {}).items() if name.lower() not in _OWN_HEADERS}
+    href = httpx.URL(link.href)
+    is_own = origin_of(href) == origin_of(httpx.URL(endpoint.url))
+    if is_own and not entry.authenticated and "authorization" not in map(str.lower, sent):
         sent |= endpoint.headers
-    return LfsLink(href=link.href, header=sent)
+    return href, sent
 
 
 @asynccontextmanager
-async def _opened(client: httpx.AsyncClient, link: LfsLink) -> AsyncGenerator[httpx.Response]:
+async def _opened(
+    client: httpx.AsyncClient, target: httpx.URL, action_headers: Mapping[str, str]
+) -> AsyncGenerator[httpx.Response]:
     """The answer with the contents; headers that were given for one origin go to no other."""
-    target = httpx.URL(link.href)
     first = origin_of(target)
     for _ in range(_MOST_REDIRECTS + 1):
-        headers = link.header if origin_of(target) == first else {}
+        headers: Mapping[str, str] = action_headers if origin_of(target) == first else {}
         async with client.stream("GET", target, headers=headers) as response:
             if not response.has_redirect_location:
                 _require(response)

@@ -77,15 +77,19 @@ class GitSsh(GitTransport):
         self._guard = guard
         self._known_hosts = known_hosts
         self._private_key = private_key
-        self._program = self._ip = ""
+        self._program: list[str] = []
+        self._ip = ""
         self._sessions: list[SshSession] = []
 
     async def connect(self) -> None:
         if not self._private_key:
             raise failures.no_private_key()
-        self._program = shutil.which("ssh") or ""
-        if not self._program or not hasattr(os, "memfd_create"):
+        program = shutil.which("ssh")
+        if program is None or not hasattr(os, "memfd_create"):
             raise failures.no_ssh_program()
+        # Where a worker is killed, a server that says nothing would keep the program.
+        binder = shutil.which("setpriv")
+        self._program = [binder, "--pdeathsig", "KILL", "--", program] if binder else [program]
         try:
             addresses = await self._guard.resolve(self.address.host, self.address.port, usual_ports=SSH_PORTS)
         except UrlNotAllowed as error:
@@ -124,21 +128,21 @@ class GitSsh(GitTransport):
 
     def offered_key(self) -> str:
         """In a thread: the line of ``known_hosts`` for the key that the server shows now; empty for none."""
-        found = _MemoryFile("")
-        session = SshSession(self, self._start("", None, "", found))
+        key_file = _MemoryFile("")
+        session = SshSession(self, self._start("", None, "", key_file))
         self._sessions.append(session)
         with session.process:
             session.wait(_CONNECT_SECONDS)
             session.kill()
-        lines = found.text().splitlines()
+        lines = key_file.text().splitlines()
         return lines[0] if lines else ""
 
     def _start(
-        self, command: str, known_hosts: str | None, private_key: str, found: "_MemoryFile | None" = None
+        self, command: str, known_hosts: str | None, private_key: str, key_file: "_MemoryFile | None" = None
     ) -> "_Process":
-        files = [_MemoryFile(private_key), found or _MemoryFile(known_hosts or ""), _MemoryFile("")]
+        files = [_MemoryFile(private_key), key_file or _MemoryFile(known_hosts or ""), _MemoryFile("")]
         key, hosts, log = files
-        checking = "yes" if found is None else "accept-new"
+        checking = "yes" if key_file is None else "accept-new"
         options = [
             *_OPTIONS,
             f"UserKnownHostsFile={hosts.path}",
@@ -148,7 +152,7 @@ class GitSsh(GitTransport):
             f"PubkeyAuthentication={'yes' if private_key else 'no'}",
         ]
         arguments = [
-            self._program,
+            *self._program,
             "-F",
             "none",
             "-T",

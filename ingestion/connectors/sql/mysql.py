@@ -8,6 +8,7 @@ Source: https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html
 # PyMySQL carries no types, and has no public way to read the character set of a column, nor to leave a result unread.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
 # pyright: reportUnknownArgumentType=false, reportPrivateUsage=false, reportUnknownParameterType=false
+# pyright: reportAttributeAccessIssue=false
 
 import asyncio
 import socket
@@ -83,7 +84,7 @@ class _MeteredConnection(Connection):
         self.query(statement)
         return [QueryColumn(field.name, _is_binary(field), _form(field)) for field in self._result.fields]
 
-    def begin(self, statement: str) -> int:
+    def start(self, statement: str) -> int:
         """Run a statement, and say how many columns come."""
         self.allowance = _MOST_ANSWER_BYTES
         self.query(statement, unbuffered=True)
@@ -122,7 +123,7 @@ class MysqlReader:
 
     async def pages(self, statement: str) -> AsyncGenerator[Sequence[Sequence[Any]]]:
         """The rows of a statement, some at a time; raises ``SourceUnavailable``."""
-        width = await self.call(lambda: self._connection.begin(statement))
+        width = await self.call(lambda: self._connection.start(statement))
         while page := await self.call(self._connection.page):
             with _failures_named():
                 rows = [_typed(row, width) for row in page]

@@ -129,7 +129,7 @@ def test_private_key_is_on_no_disk_and_goes_with_the_worker(embedded: Server, tm
             person = embedded.person()
             source = make_source(person, ssh, url=f"ssh://git@127.0.0.1:{port}/manuals.git")
             connection, _ = silent.accept()
-            (program,) = [each for each in psutil.process_iter() if is_ssh(each, port)]
+            program = find_ssh(port)
             words = " ".join(program.cmdline())
             assert "-F none" in words
             assert "IdentityAgent=none" in words
@@ -148,7 +148,16 @@ def test_private_key_is_on_no_disk_and_goes_with_the_worker(embedded: Server, tm
             eventually(lambda: not program.is_running(), what="the program ends")
             eventually(lambda: not is_in_memory(path), what="the key's memory is freed")
             connection.close()
-            eventually(lambda: source.wait()["status"] == "cancelled", what="the sync is cancelled")
+            assert source.wait()["status"] == "cancelled"
+
+            # As does a worker that is killed, although the server says nothing.
+            sync = person.post(f"{source.path}/syncs", {})
+            connection, _ = silent.accept()
+            program = find_ssh(port)
+            embedded.kill("worker")
+            eventually(lambda: not program.is_running(), what="the program ends with its worker")
+            person.post(f"{source.path}/syncs/{sync['id']}/cancel")
+            connection.close()
 
 
 def is_in_memory(path: str) -> bool:
@@ -158,11 +167,17 @@ def is_in_memory(path: str) -> bool:
         return False
 
 
-def is_ssh(process: psutil.Process, port: int) -> bool:
-    try:
-        return process.name() == "ssh" and str(port) in process.cmdline()
-    except psutil.Error:
-        return False
+def find_ssh(port: int) -> psutil.Process:
+    """The program that is connected to a port."""
+
+    def is_it(process: psutil.Process) -> bool:
+        try:
+            return process.name() == "ssh" and str(port) in process.cmdline()
+        except psutil.Error:
+            return False
+
+    (program,) = filter(is_it, psutil.process_iter())
+    return program
 
 
 def test_addresses_and_keys_are_checked(person: Api, ssh: SshServer):
