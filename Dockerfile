@@ -29,6 +29,8 @@ RUN if [ -n "$LIBREOFFICE" ]; then apt-get update \
     && apt-get install -y --no-install-recommends \
         libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui \
     && rm -rf /var/lib/apt/lists/*; fi
+# For Git over SSH.
+RUN apt-get update && apt-get install -y --no-install-recommends openssh-client && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --create-home agentex \
     && install --directory --owner agentex --group agentex --mode 700 /data /run/agentex
 COPY --from=build /opt/agentex /opt/agentex

@@ -22,7 +22,17 @@ LONGEST_URL = 2048
 _RESOLVE_SECONDS = 10
 _RESOLVED_AT_ONCE = 32
 _MOST_ADDRESSES = 4
-_DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443, "postgresql": 5432, "postgres": 5432}
+_DEFAULT_PORTS = {
+    "http": 80,
+    "ws": 80,
+    "https": 443,
+    "wss": 443,
+    "ssh": 22,
+    "postgresql": 5432,
+    "postgres": 5432,
+    "mysql": 3306,
+    "mariadb": 3306,
+}
 _WEB_PORTS = (80, 443)
 _FIRST_UNPRIVILEGED = 1024
 _MOST_REMEMBERED = 1000

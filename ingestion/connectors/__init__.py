@@ -11,7 +11,7 @@ from ingestion.connectors.base import ConnectorCredentials, ConnectorSettings, S
 from ingestion.connectors.bucket import BucketConnector
 from ingestion.connectors.feed import FeedConnector
 from ingestion.connectors.folder import FolderConnector
-from ingestion.connectors.git import GitConnector
+from ingestion.connectors.git.connector import GitConnector
 from ingestion.connectors.imap import ImapConnector
 from ingestion.connectors.llama_index.connector import LlamaIndexConnector
 from ingestion.connectors.rest.confluence import ConfluenceConnector

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
@@ -59,9 +61,12 @@ def test_database_and_reader_are_named_by_places_of_their_own(agentex: Agentex, 
     settings = json.dumps({"query": "SELECT 1 AS id", "key_columns": ["id"]})
     with allowed_targets(embedded, port):
         said = agentex("kb", "source", "add", kb_id, f"postgresql://127.0.0.1:{port}/zoo", "--settings", settings)
+        second = agentex("kb", "source", "add", kb_id, f"mariadb://127.0.0.1:{port}/pond", "--settings", settings)
     assert "has no credentials" in said.out
-    (row,) = agentex("kb", "source", "list", kb_id, "--json").json["items"]
-    assert (row["name"], row["connector"]) == (f"127.0.0.1:{port}/zoo", "sql")
+    assert "has no credentials" in second.out
+    rows = agentex("kb", "source", "list", kb_id, "--json").json["items"]
+    names = {f"127.0.0.1:{port}/zoo": "sql", f"127.0.0.1:{port}/pond": "sql"}
+    assert {row["name"]: row["connector"] for row in rows} == names
     # No reader that this server allows.
     said = agentex("kb", "source", "add", kb_id, "llama_index:os.system")
     assert "AGENTEX_LLAMA_INDEX_READERS" in said.out + said.err
@@ -137,7 +142,7 @@ def test_git_repository_is_added_and_gets_another_token(
         assert said.code == 0, said.err
         assert "1 unchanged" in agentex("kb", "source", "sync", kb_id, "manuals").out
         monkeypatch.setattr("cli.ui.prompts.need_terminal", lambda *_: None)
-        asked = agentex(*command, "--ask-credentials", stdin="git\nsecond-token\n")
+        asked = agentex(*command, "--ask-credentials", stdin="git\nsecond-token\n\n")
         assert asked.code == 0, asked.err
         assert "1 unchanged" in agentex("kb", "source", "sync", kb_id, "manuals").out
         listed = agentex("kb", "source", "list", kb_id, "--json")
@@ -151,6 +156,26 @@ def test_git_repository_is_added_and_gets_another_token(
         assert agentex("kb", "source", "sync", kb_id, "manuals").code != 0
     assert "token" not in asked.out + listed.out + wrong.out
     assert "third-token" not in wrong.err
+
+
+def test_repository_over_ssh_gets_a_key_that_is_pasted_in_lines(
+    agentex: Agentex, admin: Api, embedded: Server, monkeypatch: pytest.MonkeyPatch
+):
+    key = (
+        ed25519.Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+    )
+    kb_id, port = admin.create_kb(), free_port()
+    monkeypatch.setattr("cli.ui.prompts.need_terminal", lambda *_: None)
+    url = f"ssh://git@127.0.0.1:{port}/manuals"
+    with allowed_targets(embedded, port):
+        said = agentex("kb", "source", "add", kb_id, url, "--ask-credentials", "--no-wait", stdin=f"\n\n{key}")
+    assert said.code == 0, said.err
+    assert key.splitlines()[1] not in said.out + said.err
+    (row,) = agentex("kb", "source", "list", kb_id, "--json").json["items"]
+    assert (row["connector"], row["credentials_set"]) == ("git", ["private_key"])
+    # What git takes as an address is no folder of the server.
+    said = agentex("kb", "source", "add", kb_id, f"git@127.0.0.1:{port}/manuals", "--no-wait")
+    assert "AGENTEX_ALLOWED_PRIVATE_TARGETS" in said.err + said.out
 
 
 def test_refusals_name_the_next_step(agentex: Agentex, admin: Api):

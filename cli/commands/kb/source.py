@@ -32,14 +32,16 @@ _OF_READERS = {"restricted", "opened"}
 _SHOWN_EXAMPLES = 20
 _BUCKET = "s3://"
 _READER = "llama_index:"
-_DATABASES = ("postgresql://", "postgres://")
+_DATABASES = ("postgresql://", "postgres://", "mysql://", "mariadb://")
 # Nextcloud and ownCloud may stand below a folder of their own.
 _NEXTCLOUD = re.compile(r".*/remote\.php/(web)?dav/")
+# As git takes them: ssh://git@host/path, or git@host:path.
+_SSH = re.compile(r"(git\+)?ssh://|[^\s/:@]+@[^\s/:@]+:\S")
 _MAIL = {"imaps": "tls", "imap": "starttls"}
 _OBJECT = TypeAdapter(JsonObject)
 _CONNECTOR_HELP = (
     "web, rss, git, s3, sql, folder, sqlite, github_issues, confluence, feishu, notion or llama_index; by default git for "
-    "an address that ends with .git, web for another."
+    "an address that ends with .git or is one over SSH, web for another."
 )
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Its name or its id.")]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the server has finished.")]
@@ -98,7 +100,7 @@ async def add(
         str,
         typer.Argument(
             help="An http(s) address, s3://BUCKET/PREFIX, imaps://HOST/FOLDER, postgresql://HOST/DATABASE, "
-            "llama_index:MODULE.CLASS, or the path of a folder on the server."
+            "mysql://HOST/DATABASE, ssh://git@HOST/PATH, llama_index:MODULE.CLASS, or the path of a folder on the server."
         ),
     ],
     name: Annotated[str | None, typer.Option(help="To tell sources apart; by default the place.")] = None,
@@ -326,7 +328,7 @@ def _place_settings(place: str) -> JsonObject:
         return {"reader": place.removeprefix(_READER)}
     if urlsplit(place).scheme in _MAIL:
         return _mailbox_settings(place)
-    return {"url": place} if "://" in place else {"path": place}
+    return {"url": place} if "://" in place or _SSH.match(place) else {"path": place}
 
 
 def _mailbox_settings(place: str) -> JsonObject:
@@ -344,6 +346,8 @@ def _mailbox_settings(place: str) -> JsonObject:
 def _connector_of(place: str) -> str:
     if place.startswith(_READER):
         return "llama_index"
+    if _SSH.match(place):
+        return "git"
     if "://" not in place:
         return "folder"
     if place.startswith(_BUCKET):

@@ -25,6 +25,7 @@ AskCredentialsOption = Annotated[
     bool, typer.Option("--ask-credentials", help="Ask for the credentials at the terminal, without echo.")
 ]
 _OBJECT = TypeAdapter(JsonObject)
+_KEY_BEGIN, _KEY_END, _MOST_KEY_LINES = "-----BEGIN ", "-----END ", 300
 
 
 class _CredentialsSchema(Record):
@@ -70,5 +71,15 @@ async def _ask(output: Output, client: ApiClient, connector: str) -> JsonObject:
         question = messages.ASK_CREDENTIAL if is_required else messages.ASK_OPTIONAL_CREDENTIAL
         otherwise, default = messages.CREDENTIALS_NEED_TERMINAL, None if is_required else ""
         if value := ask_password(output, question, otherwise, default=default, name=name):
-            secrets[name] = value
+            secrets[name] = value + _further_lines(output, value)
     return secrets
+
+
+def _further_lines(output: Output, value: str) -> str:
+    """The rest of a key that is pasted in several lines, which would go to the shell otherwise."""
+    if not value.startswith(_KEY_BEGIN) or _KEY_END in value:
+        return ""
+    lines: list[str] = []
+    while len(lines) < _MOST_KEY_LINES and _KEY_END not in "".join(lines[-1:]):
+        lines.append(ask_password(output, messages.ASK_KEY_LINE, messages.CREDENTIALS_NEED_TERMINAL, default=""))
+    return "".join(f"\n{line}" for line in lines)

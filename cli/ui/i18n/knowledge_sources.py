@@ -67,6 +67,7 @@ NAME_ONE_WAY = Message(
 NO_CREDENTIALS = Message("This kind of source takes no credentials", "此类来源不需要凭据")
 ASK_CREDENTIAL = Message("{name}", "{name}")
 ASK_OPTIONAL_CREDENTIAL = Message("{name} (Enter for none)", "{name}（直接回车表示没有）")
+ASK_KEY_LINE = Message("the next line", "下一行")
 CREDENTIALS_NEED_TERMINAL = Message(
     "There is no terminal to ask at: give the credentials with --credentials-file FILE, - for standard input",
     "没有可用于提问的终端：请用 --credentials-file 文件 提供凭据，- 表示标准输入",

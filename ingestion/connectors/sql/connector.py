@@ -1,9 +1,9 @@
-"""The connector of rows that a query of a PostgreSQL database gives."""
+"""The connector of rows that a query of a PostgreSQL, MySQL or MariaDB database gives."""
 
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 from urllib.parse import unquote
 
 import httpx
@@ -13,23 +13,26 @@ from pydantic import Field, SecretStr
 from core.errors.requests import InvalidRequest
 from core.outbound.guard import read_url
 from ingestion.connectors.base import ConnectorCredentials, ConnectorEnvironment, ConnectorSettings, SourceItem
-from ingestion.connectors.sql.postgres import PostgresPlace, open_postgres
+from ingestion.connectors.sql.mysql import open_mysql
+from ingestion.connectors.sql.place import DatabasePlace, TlsMode
+from ingestion.connectors.sql.postgres import open_postgres
 from ingestion.connectors.sql.rows import QuerySettings, RowCollector
-from ingestion.connectors.sql.statement import POSTGRESQL, columns_statement
+from ingestion.connectors.sql.statement import MYSQL, POSTGRESQL, columns_statement
 
-_SCHEMES = ("postgresql", "postgres")
+_POSTGRESQL, _MYSQL = ("postgresql", "postgres"), ("mysql", "mariadb")
+_SCHEMES = (*_POSTGRESQL, *_MYSQL)
 
 
 class SqlSettings(QuerySettings):
-    """Settings of a query of a PostgreSQL database, whose rows become documents told apart by ``key_columns``.
+    """Settings of a query of a database, whose rows become documents told apart by ``key_columns``.
 
-    ``tls``: ``verify`` the certificate, ``encrypt`` without looking at it, or ``off``. Without ``content_columns`` and
+    ``url`` begins with ``postgresql://``, ``mysql://`` or ``mariadb://``. ``tls``: ``verify`` the certificate, ``encrypt`` without looking at it, or ``off``. Without ``content_columns`` and
     ``template``, in which ``{name}`` stands for a column, all columns are read but those of bytes, the title and the
     fingerprint. Without ``fingerprint_column`` a row has changed if its document would. ``format`` is that of long texts.
     """
 
     url: str = Field(min_length=1, max_length=2048)
-    tls: Literal["verify", "encrypt", "off"] = "verify"
+    tls: TlsMode = "verify"
     ca_certificate: Annotated[str, Field(max_length=400_000)] = ""
 
     @property
@@ -37,10 +40,10 @@ class SqlSettings(QuerySettings):
         return self.url
 
     @property
-    def server(self) -> PostgresPlace:
+    def server(self) -> DatabasePlace:
         """Where to connect."""
         target, path = read_url(self.url, _SCHEMES), httpx.URL(self.url).path
-        return PostgresPlace(
+        return DatabasePlace(
             target.host.strip("[]"),
             target.port,
             unquote(path.strip("/")),
@@ -50,10 +53,16 @@ class SqlSettings(QuerySettings):
         )
 
     @property
+    def is_mysql(self) -> bool:
+        """Whether the server is one of MySQL or MariaDB."""
+        return self.url.partition(":")[0].lower() in _MYSQL
+
+    @property
     def credentials_target(self) -> str:
         # A password that was given for a verified server is for no other one.
         target = read_url(self.url, _SCHEMES)
-        return f"postgresql://{target.host}:{target.port} tls={self.tls}"
+        family = "mysql" if self.is_mysql else "postgresql"
+        return f"{family}://{target.host}:{target.port} tls={self.tls}"
 
 
 class SqlCredentials(ConnectorCredentials):
@@ -75,7 +84,7 @@ class SqlConnector:
     def __init__(self, settings: SqlSettings, environment: ConnectorEnvironment) -> None:
         self._settings = settings
         self._environment = environment
-        self._rows = RowCollector(settings, environment, POSTGRESQL)
+        self._rows = RowCollector(settings, environment, MYSQL if settings.is_mysql else POSTGRESQL)
         self.is_cut = False
 
     async def check(self) -> None:
@@ -83,7 +92,8 @@ class SqlConnector:
         await self._environment.guard.check(settings.url, schemes=_SCHEMES)
         url = httpx.URL(settings.url)
         if url.query or url.fragment or not settings.server.database or "/" in settings.server.database:
-            en, zh = "Use the form postgresql://host:5432/database", "请使用 postgresql://host:5432/database 的形式"
+            form = "mysql://host:3306/database" if settings.is_mysql else "postgresql://host:5432/database"
+            en, zh = f"Use the form {form}", f"请使用 {form} 的形式"
             raise InvalidRequest("settings.url", en, zh)
         settings.check_query()
         if settings.ca_certificate:
@@ -93,7 +103,8 @@ class SqlConnector:
         credentials = self._environment.credentials
         values = credentials.values if credentials else {}
         await self._rows.open()
-        async with open_postgres(self._environment.guard, self._settings.server, values) as reader:
+        open_database = open_mysql if self._settings.is_mysql else open_postgres
+        async with open_database(self._environment.guard, self._settings.server, values) as reader:
             statement = self._rows.statement(await reader.columns(columns_statement(self._settings.query)))
             async with aclosing(reader.pages(statement)) as pages:
                 async for page in pages:

@@ -17,21 +17,21 @@ _KEYS_ZH = "请为该来源填写新的凭据：agentex kb source credentials，
 NO_CREDENTIALS = ReadFailure(
     "no_credentials", "The source has no credentials for this address", "该来源没有用于该地址的凭据", _KEYS_EN, _KEYS_ZH
 )
-_WRONG_CREDENTIALS = ReadFailure(
+WRONG_CREDENTIALS = ReadFailure(
     "wrong_credentials",
     "The database does not accept the user name or the password",
     "数据库不接受该用户名或密码",
     _KEYS_EN,
     _KEYS_ZH,
 )
-_NO_DATABASE = ReadFailure(
+NO_DATABASE = ReadFailure(
     "no_database",
     "The server has no database of this name",
     "服务器上没有该名称的数据库",
     "Check the name behind the last slash of the address",
     "请检查地址中最后一个斜杠之后的名称",
 )
-_DENIED = ReadFailure(
+DENIED = ReadFailure(
     "access_denied",
     "The user may not read what the query asks for",
     "该用户无权读取查询所涉及的数据",
@@ -59,7 +59,7 @@ TIMEOUT = ReadFailure(
     "Make the query faster or narrower, or set a larger timeout_seconds",
     "请优化或缩小查询，或调大 timeout_seconds",
 )
-_BUSY = ReadFailure(
+BUSY = ReadFailure(
     "busy",
     "The database takes no further connections now",
     "数据库目前无法接受更多连接",
@@ -96,12 +96,12 @@ TOO_MUCH_DATA = ReadFailure(
 )
 
 _BY_STATE: Mapping[str, ReadFailure] = {
-    "3D000": _NO_DATABASE,
-    "42501": _DENIED,
+    "3D000": NO_DATABASE,
+    "42501": DENIED,
     "25006": WRITES,
     "57014": TIMEOUT,
-    "53300": _BUSY,
-    "57P03": _BUSY,
+    "53300": BUSY,
+    "57P03": BUSY,
 }
 _REASONS: Mapping[str, str] = {"42P01": "no_table", "3F000": "no_table", "42703": "no_column"}
 _WORDS: Mapping[str, tuple[str, str]] = {
@@ -109,8 +109,8 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "no_column": ("The tables have no such column", "表中没有该列"),
     "wrong_query": ("The database does not understand the query", "数据库无法理解该查询"),
 }
-_TRY_EN = "Try the query in a client of the database, such as psql or sqlite3, as the same user"
-_TRY_ZH = "请用同一用户在数据库客户端（如 psql 或 sqlite3）中测试该查询"
+_TRY_EN = "Try the query in a client of the database, such as psql, mysql or sqlite3, as the same user"
+_TRY_ZH = "请用同一用户在数据库客户端（如 psql、mysql 或 sqlite3）中测试该查询"
 
 
 def server_failure(sqlstate: str, message: str) -> ReadFailure:
@@ -122,15 +122,20 @@ def server_failure(sqlstate: str, message: str) -> ReadFailure:
     if state in _BY_STATE:
         return _BY_STATE[state]
     if state.startswith("28"):
-        return _WRONG_CREDENTIALS
+        return WRONG_CREDENTIALS
     if state == "42601" and '";"' in message:
         return SEVERAL_STATEMENTS
     if state in _REASONS or state.startswith(_ABOUT_QUERY):
         return query_failure(_REASONS.get(state, "wrong_query"), message)
+    return refused(f"SQLSTATE {state}")
+
+
+def refused(code: str) -> ReadFailure:
+    """The failure of a query that a server refuses for a reason of its own; ``code`` is how it calls that."""
     return ReadFailure(
         "refused",
-        f"The database refuses the query (SQLSTATE {state})",
-        f"数据库拒绝执行查询（SQLSTATE {state}）",
+        f"The database refuses the query ({code})",
+        f"数据库拒绝执行查询（{code}）",
         _TRY_EN,
         _TRY_ZH,
     )
@@ -172,8 +177,8 @@ def binary_columns(names: Sequence[str]) -> ReadFailure:
         "binary_column",
         f"The column {_joined(names)} holds bytes, not text",
         f"列 {_joined(names)} 是二进制数据，不是文本",
-        "Leave it out, or let the query turn it into text (convert_from)",
-        "请去掉该列，或在查询中将其转换为文本（convert_from）",
+        "Leave it out, or let the query turn it into text (convert_from, CONVERT … USING utf8mb4)",
+        "请去掉该列，或在查询中将其转换为文本（convert_from、CONVERT … USING utf8mb4）",
     )
 
 

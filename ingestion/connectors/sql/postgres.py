@@ -8,8 +8,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import asyncpg
 
@@ -18,33 +17,13 @@ from core.outbound.guard import OutboundGuard
 from ingestion.connectors.base import ReadFailure, SourceUnavailable, not_allowed
 from ingestion.connectors.sql import failures
 from ingestion.connectors.sql.metered_loop import MeteredLoop
+from ingestion.connectors.sql.place import CONNECT_SECONDS, GRACE_SECONDS, DatabasePlace
 from ingestion.connectors.sql.rows import MOST_ROW_BYTES, PAGE_ROWS, QueryColumn
 
-TlsMode = Literal["verify", "encrypt", "off"]
 # A page of the largest rows, and what the protocol puts around them.
 _MOST_PAGE_BYTES = (PAGE_ROWS + 4) * MOST_ROW_BYTES
-_CONNECT_SECONDS = 20
 _CLOSE_SECONDS = 2.0
-# So that the server's own timeout comes first, and says what it was.
-_GRACE_SECONDS = 5.0
 _BYTES = "bytea"
-
-
-@dataclass(frozen=True)
-class PostgresPlace:
-    """Where a database is, and how to connect.
-
-    Args:
-        ca_certificate: of the authority that the server's certificate comes from, as PEM; empty for those of the system.
-        seconds: that the query may take, with the transfer of its rows.
-    """
-
-    host: str
-    port: int
-    database: str
-    tls: TlsMode
-    ca_certificate: str
-    seconds: float
 
 
 class PostgresReader:
@@ -76,15 +55,15 @@ class PostgresReader:
 
 @asynccontextmanager
 async def open_postgres(
-    guard: OutboundGuard, place: PostgresPlace, credentials: Mapping[str, str]
+    guard: OutboundGuard, place: DatabasePlace, credentials: Mapping[str, str]
 ) -> AsyncGenerator[PostgresReader]:
     """Connect and begin a transaction; raises ``SourceUnavailable``, also where the block takes too long."""
     if not credentials.get("username"):
         raise SourceUnavailable(failures.NO_CREDENTIALS)
-    context = _tls_context(place)
+    context = place.tls_context or False
     loop = MeteredLoop(guard, _MOST_PAGE_BYTES)
     try:
-        async with asyncio.timeout(place.seconds + _CONNECT_SECONDS + _GRACE_SECONDS):
+        async with asyncio.timeout(place.seconds + CONNECT_SECONDS + GRACE_SECONDS):
             with _failures_named(loop):
                 connection = await _connect(loop, place, context, credentials)
             try:
@@ -100,7 +79,7 @@ async def open_postgres(
 
 
 async def _connect(
-    loop: MeteredLoop, place: PostgresPlace, context: ssl.SSLContext | bool, credentials: Mapping[str, str]
+    loop: MeteredLoop, place: DatabasePlace, context: ssl.SSLContext | bool, credentials: Mapping[str, str]
 ) -> Any:  # noqa: ANN401
     # Whatever is not given here, the library looks for in variables and files of the server's account.
     connecting = asyncpg.connect(
@@ -116,7 +95,7 @@ async def _connect(
         target_session_attrs="any",
         krbsrvname="",
         gsslib="gssapi",
-        timeout=_CONNECT_SECONDS,
+        timeout=CONNECT_SECONDS,
         statement_cache_size=0,
         server_settings={"application_name": "Agentex"},
     )
@@ -138,16 +117,6 @@ async def _begin(connection: Any, seconds: float) -> None:  # noqa: ANN401
         "extra_float_digits = 1",
     ):
         await connection.execute(f"SET LOCAL {setting}")
-
-
-def _tls_context(place: PostgresPlace) -> ssl.SSLContext | bool:
-    if place.tls == "off":
-        return False
-    context = ssl.create_default_context(cadata=place.ca_certificate or None)
-    if place.tls == "encrypt":
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 @contextmanager

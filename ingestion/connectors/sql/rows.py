@@ -31,10 +31,11 @@ Columns = Annotated[tuple[Column, ...], Field(max_length=50, strict=False)]
 
 @dataclass(frozen=True)
 class QueryColumn:
-    """A column that a query gives."""
+    """A column that a query gives; ``form`` is how its text is written, if not as the dialect has it."""
 
     name: str
     is_binary: bool = False
+    form: str = ""
 
 
 class QuerySettings(ConnectorSettings):
@@ -138,6 +139,7 @@ class RowCollector:
             settings.fingerprint_column,
             settings.attribute_columns,
             self._contents,
+            {column.name: column.form for column in columns if column.form},
         )
         return rows_statement(self._dialect, settings.query, columns_to_read, self._limit)
 

@@ -1,8 +1,8 @@
 """The statement that reads the rows of a query within bounds."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 LONGEST_KEY = 500
 _LONGEST_TITLE = 300
@@ -16,17 +16,21 @@ _QUERIES = frozenset({"select", "with", "values", "table"})
 class Dialect:
     """What databases write differently; ``{}`` stands for a value, in ``left`` for a number of characters, too.
 
-    ``fence`` keeps each value from being computed twice.
+    ``fence`` keeps each value from being computed twice; ``quote`` stands around names.
     """
 
     text: str
     left: str
     size: str
     fence: str
+    quote: str = '"'
 
 
 POSTGRESQL = Dialect("{}::text", "left({}, {})", "octet_length({})::bigint", "OFFSET 0")
 SQLITE = Dialect("CAST({} AS TEXT)", "substr({}, 1, {})", "length(CAST({} AS BLOB))", "LIMIT -1 OFFSET 0")
+# Without a fence: one would have the server write the whole result down twice. Values are cheap, and sizes are bounded
+# where they come in, too.
+MYSQL = Dialect("CAST({} AS CHAR)", "LEFT({}, {})", "LENGTH({})", "", "`")
 
 
 def is_query(text: str) -> bool:
@@ -35,7 +39,7 @@ def is_query(text: str) -> bool:
     while position < len(text):
         if text[position].isspace() or text[position] == "(":
             position += 1
-        elif text.startswith("--", position):
+        elif text.startswith(("--", "#"), position):
             end = text.find("\n", position)
             position = len(text) if end < 0 else end
         elif text.startswith("/*", position):
@@ -60,13 +64,17 @@ def columns_statement(query: str) -> str:
 
 @dataclass(frozen=True)
 class RowColumns:
-    """The columns of a query that are read; ``title`` and ``fingerprint`` may be empty for none."""
+    """The columns of a query that are read; ``title`` and ``fingerprint`` may be empty for none.
+
+    ``forms`` says of some how their text is written, where that is not as the dialect has it.
+    """
 
     keys: Sequence[str]
     title: str
     fingerprint: str
     attributes: Sequence[str]
     contents: Sequence[str]
+    forms: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def rows_statement(dialect: Dialect, query: str, columns: RowColumns, most_bytes: int) -> str:
@@ -77,8 +85,12 @@ def rows_statement(dialect: Dialect, query: str, columns: RowColumns, most_bytes
     """
     keys, attributes, contents = columns.keys, columns.attributes, columns.contents
 
+    def text(name: str) -> str:
+        form = columns.forms.get(name, dialect.text)
+        return form.format(_quoted(name, dialect.quote) if name else "NULL")
+
     def texts(letter: str, names: Sequence[str]) -> list[str]:
-        values = (dialect.text.format(_quoted(name) if name else "NULL") for name in names)
+        values = map(text, names)
         return [f"{value} AS {letter}{number}" for number, value in enumerate(values)]
 
     def cut(letter: str, number: int, length: int) -> list[str]:
@@ -95,5 +107,5 @@ def rows_statement(dialect: Dialect, query: str, columns: RowColumns, most_bytes
     return f"SELECT {', '.join(results)}, size FROM {sized}"  # noqa: S608
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _quoted(name: str, quote: str) -> str:
+    return quote + name.replace(quote, quote * 2) + quote

@@ -44,7 +44,7 @@ def test_web_site_is_added_followed_and_previewed(
         "S3 bucket",
         "WebDAV or Nextcloud",
         "Mailbox (IMAP)",
-        "PostgreSQL query",
+        "PostgreSQL, MySQL or MariaDB query",
         "GitHub issues",
         "Confluence",
         "Feishu or Lark",

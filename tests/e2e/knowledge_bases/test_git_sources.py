@@ -260,7 +260,7 @@ def test_wrong_settings_and_credentials_are_refused_by_name(person: Api, git: Gi
     assert details["field"] == "settings.url"
     assert "credentials" in details["error"]
     assert "credentials" in details["error_zh"]
-    refused(UrlNotAllowed, settings={"url": "ssh://git@example.org/manuals.git"})
+    refused(UrlNotAllowed, settings={"url": "ftp://example.org/manuals.git"})
     assert refused(settings={"url": f"{git.url}?x=1"})["field"] == "settings.url"
     assert refused(settings={"url": git.url, "branch": "a..b c"})["field"] == "settings.branch"
     assert refused(credentials={"token": secret})["field"].startswith("credentials.")
@@ -273,7 +273,7 @@ def test_wrong_settings_and_credentials_are_refused_by_name(person: Api, git: Gi
 
     schemas = {row["name"]: row["credentials_schema"] for row in person.get("/knowledge-connectors")}
     assert schemas["web"] is schemas["folder"] is None
-    assert set(schemas["git"]["properties"]) == {"username", "password"}
+    assert set(schemas["git"]["properties"]) == {"username", "password", "private_key"}
 
 
 def test_cancelled_sync_leaves_the_worker_free(person: Api, git: GitServer):

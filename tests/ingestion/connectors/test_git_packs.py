@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingestion.connectors.git_packs import PackDamaged, PackLimits, PackTooLarge, check_pack
+from ingestion.connectors.git.packs import PackDamaged, PackLimits, PackTooLarge, check_pack
 from tests.fixtures.servers.git_server import require_git
 
 BLOB, REFERENCE_DELTA = 3, 7

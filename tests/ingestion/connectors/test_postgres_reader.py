@@ -10,7 +10,8 @@ import pytest
 from core.outbound.guard import OutboundGuard
 from ingestion.connectors.base import SourceUnavailable
 from ingestion.connectors.sql import postgres
-from ingestion.connectors.sql.postgres import PostgresPlace, open_postgres
+from ingestion.connectors.sql.place import DatabasePlace
+from ingestion.connectors.sql.postgres import open_postgres
 
 pytestmark = pytest.mark.anyio
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -43,7 +44,7 @@ async def server(answer: Answer) -> AsyncGenerator[int]:
 async def failure_of(port: int, *, allowed: bool = True, seconds: float = 60) -> str:
     """Why nothing can be read from a server, which a name leads to."""
     guard = OutboundGuard([f"127.0.0.1:{port}"] if allowed else [])
-    place = PostgresPlace("127.0.0.1", port, "zoo", "off", "", seconds)
+    place = DatabasePlace("127.0.0.1", port, "zoo", "off", "", seconds)
     with pytest.raises(SourceUnavailable) as caught:
         async with open_postgres(guard, place, USER) as reader:
             await reader.columns("SELECT 1")
@@ -88,7 +89,7 @@ async def test_nothing_of_the_servers_account_is_sent(monkeypatch: pytest.Monkey
 
 
 async def test_silent_and_strange_servers_end_the_sync(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(postgres, "_CONNECT_SECONDS", 1)
+    monkeypatch.setattr(postgres, "CONNECT_SECONDS", 1)
 
     async def wait(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()

@@ -26,6 +26,7 @@ export type SettingName =
   | "max_depth"
   | "whole_site"
   | "branch"
+  | "known_hosts"
   | "folder"
   | "watch"
   | "max_items"
@@ -80,6 +81,7 @@ export type CredentialName =
   | "access_key_id"
   | "secret_access_key"
   | "session_token"
+  | "private_key"
   | "token"
   | "email"
   | "app_id"
@@ -105,6 +107,11 @@ interface ConnectorForm {
   /** The first one is the place that an unnamed source is named after. */
   fields: readonly [Field, ...Field[]];
   credentials: readonly CredentialName[];
+}
+
+/** As git takes addresses: ssh://git@host/path, or git@host:path. */
+function isOverSsh(url: Value | undefined): boolean {
+  return typeof url === "string" && /^\s*((git\+)?ssh:\/\/|[^\s/:@]+@[^\s/:@]+:)/.test(url);
 }
 
 const PATTERNS: readonly Field[] = [
@@ -151,12 +158,13 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   },
   git: {
     fields: [
-      { name: "url", kind: "url", required: true },
+      { name: "url", kind: "text", required: true },
       { name: "branch", kind: "text" },
       { name: "folder", kind: "text" },
+      { name: "known_hosts", kind: "lines", isShown: ({ url }) => isOverSsh(url) },
       ...PATTERNS,
     ],
-    credentials: ["username", "password"],
+    credentials: ["username", "password", "private_key"],
   },
   rss: {
     fields: [

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { CONNECTOR_FORMS } from "./connectorForms";
 import { bodyOf, draftOf, isComplete, type SourceDraft, valuesOf } from "./sourceDraft";
 import type { KnowledgeSource } from "./sourceQueries";
 
@@ -64,6 +65,17 @@ test("credentials are sent where they were typed, and cleared where that was ask
 test("a repository is named without its ending", () => {
   const values = { ...valuesOf("git", {}), url: "https://example.org/team/manuals.git" };
   expect(bodyOf({ ...empty, connector: "git", values }).name).toBe("example.org/team/manuals");
+  const named = (url: string) => bodyOf({ ...empty, connector: "git", values: { ...values, url } }).name;
+  expect(named("ssh://git@example.org/team/manuals.git")).toBe("git@example.org/team/manuals");
+  expect(named("git@example.org:team/manuals.git")).toBe("manuals");
+});
+
+test("host keys are asked for where the address is one over SSH", () => {
+  const { isShown } = CONNECTOR_FORMS.git.fields.find(({ name }) => name === "known_hosts") ?? {};
+  const shown = ["https://example.org/a.git", "", "ssh://git@example.org/a.git", "git@example.org:a.git"].map((url) =>
+    isShown?.({ url }),
+  );
+  expect(shown).toEqual([false, false, true, true]);
 });
 
 test("arguments of a reader are JSON, and what is none is left to the server", () => {

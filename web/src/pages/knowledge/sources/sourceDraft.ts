@@ -84,7 +84,7 @@ function placeOf({ connector, values }: SourceDraft): string {
 
 /** The place without what all have: `example.org/docs`, or the folder's own name. */
 function nameOf(place: string): string {
-  const scheme = /^(https?|postgres(ql)?):\/\//;
+  const scheme = /^(https?|postgres(ql)?|mysql|mariadb|ssh):\/\//;
   const address = place.replace(scheme, "").replace(/(\.git)?\/*$/, "");
   const isAddress = scheme.test(place);
   return (isAddress ? address : address.split("/").at(-1))?.slice(0, 200) || place.slice(0, 200);

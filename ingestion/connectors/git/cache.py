@@ -14,13 +14,14 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from dulwich.client import AbstractHttpGitClient
+from dulwich.client import AbstractHttpGitClient, TraditionalGitClient
 from dulwich.objects import Blob, Commit, ObjectID, Tree
+from dulwich.protocol import Protocol
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 
 from ingestion.connectors.base import MOST_ITEMS, SourceUnavailable, too_many_items
-from ingestion.connectors.git_failures import (
+from ingestion.connectors.git.failures import (
     FetchStopped,
     cache_lost,
     no_branch,
@@ -29,8 +30,10 @@ from ingestion.connectors.git_failures import (
     too_big,
     unsupported_hash,
 )
-from ingestion.connectors.git_http import GitHttp
-from ingestion.connectors.git_packs import PackLimits, PackTooLarge, check_pack
+from ingestion.connectors.git.http import GitHttp
+from ingestion.connectors.git.packs import PackLimits, PackTooLarge, check_pack
+from ingestion.connectors.git.ssh import GitSsh
+from ingestion.connectors.git.transport import GitTransport
 
 _HEAD, _BRANCHES = b"HEAD", b"refs/heads/"
 _FETCHED = Ref(b"refs/heads/fetched")
@@ -75,7 +78,7 @@ class GitCache:
         largest = max(_OBJECT_BYTES, max_item_bytes)
         self._limits = PackLimits(largest, differences=max_bytes, total=_UNPACKED * max_bytes)
 
-    def refresh(self, http: GitHttp, url: str, selection: GitSelection) -> list[tuple[str, str]]:
+    def refresh(self, transport: GitTransport, url: str, selection: GitSelection) -> list[tuple[str, str]]:
         """Fetch what is new, and list the paths and blob ids of the wanted files in order.
 
         Raises:
@@ -87,8 +90,8 @@ class GitCache:
             is_fresh = not place.exists()
             try:
                 with closing(_open(place)) as repository:
-                    commit = self._fetch(repository, http, url, selection.branch)
-                    return list(_listing(repository, commit, selection, http.check))
+                    commit = self._fetch(repository, transport, url, selection.branch)
+                    return list(_listing(repository, commit, selection, transport.check))
             except (SourceUnavailable, FetchStopped):
                 raise
             except OSError:
@@ -126,9 +129,9 @@ class GitCache:
                 self.delete()
         return place
 
-    def _fetch(self, repository: Repo, http: GitHttp, url: str, branch: str) -> ObjectID:
-        chosen = _Choice(repository, branch, lambda: http.allow(self._max_bytes))
-        client = _Client(url, http)
+    def _fetch(self, repository: Repo, transport: GitTransport, url: str, branch: str) -> ObjectID:
+        chosen = _Choice(repository, branch, lambda: transport.allow(self._max_bytes))
+        client = _client(url, transport)
         before = repository.get_shallow()
         with tempfile.TemporaryFile(dir=repository.path) as file:
             result = client.fetch_pack(
@@ -143,7 +146,7 @@ class GitCache:
             if file.tell():
                 if client.leaves_out:
                     Path(repository.path, _PARTIAL).touch()
-                self._take_in(repository, file, http)
+                self._take_in(repository, file, transport)
         commit = chosen.commit
         if commit not in repository.object_store:
             raise KeyError(commit)
@@ -152,16 +155,16 @@ class GitCache:
         repository.refs[_FETCHED] = commit
         return commit
 
-    def _take_in(self, repository: Repo, file: BinaryIO, http: GitHttp) -> None:
+    def _take_in(self, repository: Repo, file: BinaryIO, transport: GitTransport) -> None:
         file.flush()
         try:
             with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-                count = check_pack(content, self._limits, http.check)
+                count = check_pack(content, self._limits, transport.check)
         except PackTooLarge as error:
             raise too_big(self._max_bytes) from error
         file.seek(0)
         if count:
-            repository.object_store.add_thin_pack(file.read, None, progress=lambda *_: http.check())
+            repository.object_store.add_thin_pack(file.read, None, progress=lambda *_: transport.check())
 
 
 class _Choice:
@@ -188,7 +191,7 @@ class _Choice:
         return [self.commit]
 
 
-class _Client(AbstractHttpGitClient):
+class _HttpClient(AbstractHttpGitClient):
     """The library's client, with our way to make requests: it has none of its own."""
 
     def __init__(self, url: str, http: GitHttp) -> None:
@@ -212,6 +215,32 @@ class _Client(AbstractHttpGitClient):
     def _warn_filter_objects(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         # The server sends large files, too; they are refused one by one.
         self.leaves_out = False
+
+
+class _SshClient(TraditionalGitClient):
+    """The library's client over a connection of ours."""
+
+    def __init__(self, ssh: GitSsh) -> None:
+        super().__init__()
+        self._ssh = ssh
+        self.leaves_out = True
+
+    def _connect(
+        self, cmd: bytes, path: str | bytes, protocol_version: int | None = None
+    ) -> tuple[Protocol, Callable[[], bool], None]:
+        session = self._ssh.open(f"git-{cmd.decode()}")
+        return Protocol(session.read, session.write, session.close), session.can_read, None
+
+    def _warn_filter_objects(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        self.leaves_out = False
+
+
+def _client(url: str, transport: GitTransport) -> _HttpClient | _SshClient:
+    if isinstance(transport, GitSsh):
+        return _SshClient(transport)
+    if isinstance(transport, GitHttp):
+        return _HttpClient(url, transport)
+    raise TypeError(type(transport))
 
 
 def _open(place: Path) -> Repo:

@@ -2,29 +2,27 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from concurrent.futures import CancelledError, Future
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import httpx
-from anyio import to_thread
 
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpxTransport
 from ingestion.connectors.base import SourceUnavailable, not_allowed
-from ingestion.connectors.git_failures import FetchStopped, no_access, not_git, too_big, too_slow, unreachable
+from ingestion.connectors.git.failures import FetchStopped, no_access, not_git, unreachable
+from ingestion.connectors.git.transport import GitTransport
 from ingestion.connectors.web_client import USER_AGENT, origin_of
 
 _SECONDS = 60.0
-_WHOLE_SECONDS = 3600.0
 _MOST_REDIRECTS = 5
 _REFUSED = frozenset({401, 403, 404, 410})
-_ANSWERS_BYTES = 32 * 2**20
 _Result = TypeVar("_Result")
 
 
-class GitHttp:
+class GitHttp(GitTransport):
     """Makes the requests of a thread, which ends soon after the caller of ``run`` is cancelled.
 
     Args:
@@ -33,8 +31,9 @@ class GitHttp:
     """
 
     def __init__(self, guard: OutboundGuard, url: str, credentials: Mapping[str, str]) -> None:
+        super().__init__()
         self._origin = origin_of(httpx.URL(url))
-        self._authorization = _basic(credentials) if credentials else None
+        self._authorization = basic_authorization(credentials)
         self._client = httpx.AsyncClient(
             transport=GuardedHttpxTransport(guard),
             # Servers of Git answer differently to unknown clients.
@@ -43,40 +42,14 @@ class GitHttp:
             trust_env=False,
         )
         self._loop = asyncio.get_running_loop()
-        self._is_stopped = False
         self._pending: Future[Any] | None = None
-        self._limit = self._allowance = _ANSWERS_BYTES
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._stop()
+    async def close(self) -> None:
         await self._client.aclose()
 
-    async def run(self, work: Callable[[], _Result]) -> _Result:
-        """Run ``work`` on a thread and wait for its end, also when the caller is cancelled; that hastens it."""
-        task = asyncio.ensure_future(to_thread.run_sync(work))
-        try:
-            async with asyncio.timeout(_WHOLE_SECONDS):
-                return await asyncio.shield(task)
-        except TimeoutError:
-            raise too_slow(_WHOLE_SECONDS) from None
-        finally:
-            self._stop()
-            if not task.done():
-                await asyncio.wait({task})
-                # Nobody else asks for it.
-                task.exception()
-
-    def allow(self, size: int) -> None:
-        """Take up to so many bytes more, in a thread that knows now that it fetches."""
-        self._limit = self._allowance = size
-
-    def check(self) -> None:
-        """In a thread: raise ``FetchStopped`` once its caller is gone."""
-        if self._is_stopped:
-            raise FetchStopped
+    def interrupt(self) -> None:
+        if self._pending is not None:
+            self._pending.cancel()
 
     def request(self, url: str, headers: Mapping[str, str], body: bytes | None) -> "GitResponse":
         """In a thread: the answer to a GET, or with a body to a POST; raises ``SourceUnavailable`` for any other."""
@@ -86,28 +59,21 @@ class GitHttp:
     def read_block(self, blocks: AsyncIterator[bytes]) -> bytes:
         """In a thread: the next bytes of an answer; none at its end."""
         block = self._call(_next(blocks))
-        self._allowance -= len(block)
-        if self._allowance < 0:
-            raise too_big(self._limit)
+        self.count(len(block))
         return block
 
-    def close(self, response: httpx.Response) -> None:
+    def finish(self, response: httpx.Response) -> None:
         """In a thread: give an answer's connection back."""
-        if not self._is_stopped:
+        if not self.is_stopped:
             self._call(response.aclose())
 
-    def _stop(self) -> None:
-        self._is_stopped = True
-        if self._pending is not None:
-            self._pending.cancel()
-
     def _call(self, act: Coroutine[Any, Any, _Result]) -> _Result:
-        if self._is_stopped:
+        if self.is_stopped:
             act.close()
             raise FetchStopped
         future = asyncio.run_coroutine_threadsafe(act, self._loop)
         self._pending = future
-        if self._is_stopped:
+        if self.is_stopped:
             future.cancel()
         try:
             return future.result()
@@ -170,7 +136,7 @@ class GitResponse:
 
     def close(self) -> None:
         """Give the connection back."""
-        self._http.close(self._response)
+        self._http.finish(self._response)
 
 
 async def _next(blocks: AsyncIterator[bytes]) -> bytes:
@@ -180,7 +146,10 @@ async def _next(blocks: AsyncIterator[bytes]) -> bytes:
     return b""
 
 
-def _basic(credentials: Mapping[str, str]) -> str:
+def basic_authorization(credentials: Mapping[str, str]) -> str:
+    """The header ``Authorization`` of a password; empty without one."""
+    if "password" not in credentials:
+        return ""
     # Servers that take a token as the password take any name with it.
-    pair = f"{credentials.get('username', 'git')}:{credentials.get('password', '')}"
+    pair = f"{credentials.get('username', 'git')}:{credentials['password']}"
     return f"Basic {base64.b64encode(pair.encode()).decode()}"

@@ -1,0 +1,1 @@
+"""The connector of Git repositories, whose files become documents."""
