@@ -95,10 +95,20 @@ def reason_of(error: BaseException) -> str:
         return "parse_memory"
     if isinstance(error, RecursionError):
         return "too_complex"
-    if isinstance(error, ImportError) or names & _MISSING:
+    if isinstance(error, ImportError) or names & _MISSING or _is_of_hub(error):
         return "parser_missing"
     if "DecompressionBombError" in names:
         return "image_too_large"
     if names & _PROTECTED:
         return "password_protected"
     return "corrupt_file" if names & _CORRUPT else "parser_crashed"
+
+
+def _is_of_hub(error: BaseException) -> bool:
+    """Whether it comes of asking Hugging Face for a model, which fails in many ways where there is no network."""
+    trace = error.__traceback__
+    while trace is not None:
+        if str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] == "huggingface_hub":
+            return True
+        trace = trace.tb_next
+    return False

@@ -149,6 +149,8 @@ async def test_a_document_leaves_nothing_to_the_next(parser: UnstructuredParser,
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", FailureReason.PARSER_CRASHED),
         ("import os, signal; os.kill(os.getppid(), signal.SIGKILL)", FailureReason.PARSER_CRASHED),
         ("raise ModuleNotFoundError('pdf2image')", FailureReason.PARSER_MISSING),
+        # A model that would be fetched.
+        ("exec('raise PermissionError', {'__name__': 'huggingface_hub.file_download'})", FailureReason.PARSER_MISSING),
         ("import zipfile; raise zipfile.BadZipFile", FailureReason.CORRUPT_FILE),
         ("raise ValueError('words of the document')", FailureReason.PARSER_CRASHED),
         ("import os; os.symlink('/etc/hostname', 'result.json'); said = 'x'", FailureReason.PARSER_CRASHED),
