@@ -9,6 +9,7 @@ from itertools import islice
 from core.errors.requests import PreviewBusy, UnreadableFile
 from core.settings import Settings
 from core.threads import StopFlag, run_stoppable
+from core.types.document_parsers import BUILT_IN
 from ingestion.parsers.conversion.converter import open_converter
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.external import ExternalParsers
@@ -25,7 +26,9 @@ from kb_service.knowledge_bases.service import Splitting
 from kb_service.text.token_counter import TokenCounter
 
 PREVIEW_SECONDS = 20
-"""The longest a preview takes, once it has the lock."""
+"""The longest a preview takes as a rule, once it has the lock."""
+SLOW_PREVIEW_SECONDS = 180
+"""The same for a parser that is not ours, which loads a library or asks a service, and for a splitter that encodes text."""
 
 _LOCK_SECONDS = 10
 
@@ -68,22 +71,19 @@ class SplitPreviewer:
             1, recognition=recognition, converter=open_converter(settings), external=ExternalParsers(settings)
         )
         self._lock = asyncio.Lock()
-        self._limits = replace(
-            parse_limits(settings),
-            seconds=min(PREVIEW_SECONDS, settings.parse_timeout_seconds),
-            recognition_seconds=PREVIEW_SECONDS,
-        )
+        self._limits = parse_limits(settings)
 
     async def preview(self, request: SplitRequest) -> SplitPreview:
-        """Parse and split one file; UnreadableFile, or PreviewBusy while others are made."""
+        """Parse and split one file; UnreadableFile, or PreviewBusy while others are made. Cancellation ends it at once."""
         try:
             async with asyncio.timeout(_LOCK_SECONDS):
                 await self._lock.acquire()
         except TimeoutError as error:
             raise PreviewBusy from error
         try:
-            async with asyncio.timeout(PREVIEW_SECONDS):
-                return await self._preview(request)
+            seconds = _longest(request)
+            async with asyncio.timeout(seconds):
+                return await self._preview(request, seconds)
         except TimeoutError as error:
             raise unreadable_file(ParseFailure(FailureReason.PARSE_TIMEOUT)) from error
         except ParseFailure as failure:
@@ -94,8 +94,9 @@ class SplitPreviewer:
     async def close(self) -> None:
         await self._parser.close()
 
-    async def _preview(self, request: SplitRequest) -> SplitPreview:
-        document = replace(request.document, limits=self._limits)
+    async def _preview(self, request: SplitRequest, seconds: float) -> SplitPreview:
+        limits = replace(self._limits, seconds=min(seconds, self._limits.seconds), recognition_seconds=seconds)
+        document = replace(request.document, limits=limits)
         (parsed,) = await self._parser.parse_each([document])
         if isinstance(parsed, ParseFailure):
             raise parsed
@@ -103,6 +104,11 @@ class SplitPreviewer:
         if not preview.total:
             raise no_text_failure(parsed.warnings, document.encoding)
         return preview
+
+
+def _longest(request: SplitRequest) -> float:
+    is_slow = request.document.parser != BUILT_IN or SPLITTERS[request.splitting.splitter].encodes
+    return SLOW_PREVIEW_SECONDS if is_slow else PREVIEW_SECONDS
 
 
 def _split(request: SplitRequest, parsed: ParsedDocument, stop: StopFlag) -> SplitPreview:

@@ -44,14 +44,17 @@ if ! works "$venv/bin/python"; then
     "$python" -m venv "$venv"
 fi
 
-case ",${AGENTEX_PARSERS-$(sed -n 's/^AGENTEX_PARSERS=//p' .env 2>/dev/null)}," in
+# As the product reads it, of the environment or of .env, there also in quotes.
+in_env_file() { sed -n "s/^$1=//p" .env 2>/dev/null | tail -n 1 | tr -d "\"'"; }
+
+case ",${AGENTEX_PARSERS-$(in_env_file AGENTEX_PARSERS)}," in
     *[\ ,]unstructured[\ ,]*) wants_unstructured=1 ;;
     *) wants_unstructured= ;;
 esac
 
 # The parser has an environment of its own, also where everything else is up to date.
 set_up_parsers() {
-    if [ -n "$wants_unstructured" ] && [ -z "${AGENTEX_UNSTRUCTURED_DIR-}" ]; then
+    if [ -n "$wants_unstructured" ] && [ -z "${AGENTEX_UNSTRUCTURED_DIR-$(in_env_file AGENTEX_UNSTRUCTURED_DIR)}" ]; then
         scripts/setup_unstructured.sh
     fi
 }

@@ -1,9 +1,10 @@
 """Parsers that are not ours: one protocol for those on this machine and those elsewhere.
 
-``choice`` says which one reads a document. A parser is a line in ``core.types.document_parsers.OPTIONAL_PARSERS``. Its module has two functions and loads no
-library of its parser: the API asks it which formats are read.
+``choice`` says which one reads a document. A parser is a line in ``core.types.document_parsers.OPTIONAL_PARSERS``. Its module has three functions and loads no
+library of its parser: the API asks it which formats are read, and what is missing.
 
 - ``reads(media_type, settings) -> bool``
+- ``missing_parts(strategy, settings) -> tuple[str, ...]``: what a strategy needs and this server lacks
 - ``open_parser(settings) -> ExternalParser``: starts nothing before the first document.
 """
 
@@ -49,6 +50,8 @@ class ExternalParser(Protocol):
 class _ParserModule(Protocol):
     def reads(self, media_type: str, settings: Settings) -> bool: ...
 
+    def missing_parts(self, strategy: str, settings: Settings) -> tuple[str, ...]: ...
+
     def open_parser(self, settings: Settings) -> ExternalParser: ...
 
 
@@ -60,6 +63,13 @@ def _module(name: str) -> _ParserModule:
 def reads(name: str, media_type: str, settings: Settings) -> bool:
     """Whether a parser of the registry reads a format on this server; False for an unknown name."""
     return name in PARSERS_BY_NAME and _module(name).reads(media_type, settings)
+
+
+def missing_parts(name: str, settings: Settings) -> dict[str, tuple[str, ...]]:
+    """What strategies of a parser of the registry need and this server lacks; without those that lack nothing."""
+    strategies = PARSERS_BY_NAME[name].strategies
+    missing = {strategy: _module(name).missing_parts(strategy, settings) for strategy in strategies}
+    return {strategy: parts for strategy, parts in missing.items() if parts}
 
 
 def file_ending(request: ParseRequest) -> str:

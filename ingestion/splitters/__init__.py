@@ -18,10 +18,12 @@ class SplitterEntry:
 
     Attributes:
         splitter: Gives the splitter, which encodes text with what it gets here, if it needs to.
+        encodes: Whether it does.
     """
 
     splitter: Callable[[PassageEmbedder], Splitter]
     windows: Callable[[str, TokenCounter], tuple[str, ...]] = _no_windows
+    encodes: bool = False
 
 
 def _without_encoder(
@@ -50,6 +52,7 @@ SPLITTERS = {
         node_parsers.node_splitter(node_parsers.markdown_nodes, by_section=True, is_table_text=True)
     ),
     "llama_index:SemanticSplitterNodeParser": SplitterEntry(
-        lambda embed: node_parsers.node_splitter(node_parsers.semantic_nodes(embed), by_section=False)
+        lambda embed: node_parsers.node_splitter(node_parsers.semantic_nodes(embed), by_section=False),
+        encodes=True,
     ),
 }

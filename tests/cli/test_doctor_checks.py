@@ -14,13 +14,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from cli.commands.doctor import security
 from cli.commands.doctor.backends import BackendReport, BackendReports, check_kept_parts
-from cli.commands.doctor.local import CheckResult, CheckVerdict, check_conversion
+from cli.commands.doctor.local import CheckResult, CheckVerdict, check_conversion, check_unstructured
 from cli.commands.doctor.probe_backends import _database, _issuer
 from cli.commands.doctor.security import check_clock, check_exposure, check_secret_key, check_transport
 from cli.ui.i18n.common import Language
 from cli.ui.i18n.doctor import MADE_AT_START
 from cli.ui.output import Output
 from core.settings import Settings, get_settings
+from ingestion.parsers.unstructured import installation
 from tests.cli.conftest import Agentex
 from tests.fixtures.product.processes import free_port
 from tests.fixtures.servers.contract_server import Contract
@@ -375,3 +376,22 @@ def test_doctor_asks_the_parsing_services_that_are_switched_on(agentex: Agentex,
         "failed", True,
     )  # fmt: skip
     assert SECRET not in said.out
+
+
+def test_unstructured_and_what_its_strategies_lack_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def found(**fields: str) -> tuple[str, str, bool]:
+        environment = {"unstructured_dir": tmp_path / "env", "ocr_data_dir": tmp_path}
+        return outcome_of(check_unstructured(OUTPUT, settings(tmp_path, **environment, **fields)))
+
+    monkeypatch.setattr(installation, "PROGRAM_FOLDERS", str(tmp_path))
+    assert found()[0] == "skipped"
+    assert found(parsers="unstructured") == ("failed", "-", True)
+    (tmp_path / "env" / "bin").mkdir(parents=True)
+    (tmp_path / "env" / "bin" / "python").touch()
+    (tmp_path / "env" / "lib" / "python3.11" / "site-packages" / "unstructured").mkdir(parents=True)
+    verdict, detail, _ = found(parsers="unstructured")
+    assert (verdict, "ocr_only: tesseract, pdfinfo, tessdata chi_sim+eng" in detail) == ("ok", True)
+    assert "hi_res" in detail
+    for name in ("tesseract", "pdfinfo", "eng.traineddata"):
+        (tmp_path / name).touch(mode=0o755)
+    assert "ocr_only" not in found(parsers="unstructured")[1]

@@ -104,3 +104,27 @@ async def test_preview_whose_turn_does_not_come_is_told_so(
         await previewer.preview(request(tmp_path / "a.md", "# A\n\ntext"))
     with pytest.raises(UnreadableFile):
         await first
+
+
+@pytest.mark.parametrize(
+    ("splitter", "parser", "is_given_up"),
+    [
+        ("heading_recursive", "built_in", True),
+        ("llama_index:SemanticSplitterNodeParser", "built_in", False),
+        ("heading_recursive", "unstructured", False),
+    ],
+)
+async def test_what_encodes_text_or_is_read_by_another_parser_has_more_time(
+    previewer: SplitPreviewer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    splitter: str,
+    parser: str,
+    is_given_up: bool,
+):
+    monkeypatch.setattr(preview, "PREVIEW_SECONDS", 0.0)
+    split_request = request(tmp_path / "a.md", "# A", splitting=Splitting(splitter, 100, 0))
+    split_request = replace(split_request, document=replace(split_request.document, parser=parser))
+    with pytest.raises((UnreadableFile, EngineUnavailable)) as caught:
+        await previewer.preview(split_request)
+    assert (caught.value.details.get("reason") == "parse_timeout") is is_given_up

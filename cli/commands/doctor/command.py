@@ -25,6 +25,7 @@ from cli.commands.doctor.local import (
     check_recognition,
     check_redis,
     check_server,
+    check_unstructured,
     skipped,
 )
 from cli.commands.doctor.ollama import NAME as OLLAMA
@@ -52,6 +53,7 @@ _HERE: tuple[Callable[[Output, Settings], CheckResult], ...] = (
     check_redis,
     check_recognition,
     check_conversion,
+    check_unstructured,
 )
 _WORDS = {
     CheckVerdict.OK: (messages.CHECK_OK, "green"),

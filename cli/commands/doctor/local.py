@@ -22,7 +22,9 @@ from cli.ui.output import Output
 from core.settings import Settings
 from ingestion.parsers.conversion.availability import conversion_state, find_soffice
 from ingestion.parsers.conversion.state import PACKAGES, Conversion
+from ingestion.parsers.external import missing_parts
 from ingestion.parsers.image.ocr import OcrSettings, installed_languages, is_installed
+from ingestion.parsers.unstructured.installation import environment_of
 
 _PYTHONS = ((3, 11), (3, 14))
 _GIB = 2**30
@@ -141,6 +143,22 @@ def check_conversion(output: Output, settings: Settings) -> CheckResult:
         hint = output.render(messages.CONVERSION_HINT, packages=PACKAGES)
         return CheckResult("conversion", title, CheckVerdict.WARNING, "-", hint)
     return CheckResult("conversion", title, CheckVerdict.OK, str(find_soffice()))
+
+
+def check_unstructured(output: Output, settings: Settings) -> CheckResult:
+    """Check that the parser unstructured is installed where it is switched on, and say which strategies lack what."""
+    name, title = "parser:unstructured", messages.CHECK_UNSTRUCTURED
+    if "unstructured" not in settings.parsers:
+        return CheckResult(name, title, CheckVerdict.SKIPPED, output.render(messages.UNSTRUCTURED_OFF))
+    missing = missing_parts("unstructured", settings)
+    if any("unstructured" in parts for parts in missing.values()):
+        folder = environment_of(settings)
+        return CheckResult(
+            name, title, CheckVerdict.FAILED, "-", output.render(messages.UNSTRUCTURED_HINT, folder=folder)
+        )
+    lacking = "; ".join(f"{strategy}: {', '.join(parts)}" for strategy, parts in missing.items())
+    detail = messages.UNSTRUCTURED_LACKS if lacking else messages.UNSTRUCTURED_COMPLETE
+    return CheckResult(name, title, CheckVerdict.OK, output.render(detail, lacking=lacking))
 
 
 async def ask_child(module: str) -> bytes:

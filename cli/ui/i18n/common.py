@@ -320,6 +320,18 @@ CONVERSION_HINT = Message(
     "AGENTEX_PARSERS names libreoffice, but there is no soffice on the PATH. On Debian and Ubuntu install {packages}.",
     "AGENTEX_PARSERS 已启用 libreoffice，但 PATH 中没有 soffice。在 Debian 和 Ubuntu 上请安装 {packages}。",
 )
+CHECK_UNSTRUCTURED = Message("Parser unstructured", "解析器 unstructured")
+UNSTRUCTURED_OFF = Message(
+    "off: AGENTEX_PARSERS=unstructured switches it on", "未启用：设置 AGENTEX_PARSERS=unstructured 可启用"
+)
+UNSTRUCTURED_COMPLETE = Message("installed, with all strategies", "已安装，所有策略可用")
+UNSTRUCTURED_LACKS = Message("installed; not installed for {lacking}", "已安装；以下策略缺少组件：{lacking}")
+UNSTRUCTURED_HINT = Message(
+    "AGENTEX_PARSERS names unstructured, but it is not in {folder}: run scripts/setup_unstructured.sh, or name another "
+    "environment in AGENTEX_UNSTRUCTURED_DIR.",
+    "AGENTEX_PARSERS 已启用 unstructured，但 {folder} 中没有：请运行 scripts/setup_unstructured.sh，"
+    "或用 AGENTEX_UNSTRUCTURED_DIR 指定其他环境。",
+)
 REDIS_HINT = Message(
     "Install redis-server, or name a running server with AGENTEX_REDIS_URL.",
     "请安装 redis-server，或用 AGENTEX_REDIS_URL 指定已运行的服务器。",

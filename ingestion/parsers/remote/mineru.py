@@ -23,6 +23,12 @@ def reads(media_type: str, settings: Settings) -> bool:
     return media_type in _READ
 
 
+def missing_parts(strategy: str, settings: Settings) -> tuple[str, ...]:
+    """Nothing: what a service lacks, it says itself."""
+    del strategy, settings
+    return ()
+
+
 def open_parser(settings: Settings) -> RemoteParser:
     """The parser; connects at its first document."""
     return RemoteParser(MineruApi(settings), settings)

@@ -33,6 +33,12 @@ def reads(media_type: str, settings: Settings) -> bool:
     return media_type in _READ
 
 
+def missing_parts(strategy: str, settings: Settings) -> tuple[str, ...]:
+    """Nothing: what a service lacks, it says itself."""
+    del strategy, settings
+    return ()
+
+
 def open_parser(settings: Settings) -> RemoteParser:
     """The parser; connects at its first document."""
     return RemoteParser(UnstructuredApi(settings), settings)
@@ -41,6 +47,11 @@ def open_parser(settings: Settings) -> RemoteParser:
 def open_service(settings: Settings) -> "UnstructuredApi":
     """The service that the settings name."""
     return UnstructuredApi(settings)
+
+
+def _strategy_for(media_type: str, strategy: str) -> str:
+    """The strategy that is sent: the service refuses pictures with ``fast``, which means without a layout model."""
+    return "ocr_only" if strategy == "fast" and media_type.startswith("image/") else strategy
 
 
 class UnstructuredApi:
@@ -56,7 +67,7 @@ class UnstructuredApi:
 
     async def convert(self, document: SentFile, strategy: str, answer: Path, limits: ParseLimits) -> None:
         form = {
-            "strategy": strategy,
+            "strategy": _strategy_for(document.media_type, strategy),
             "output_format": "application/json",
             "coordinates": "false",
             "languages": self._languages,

@@ -45,9 +45,11 @@ class _ElementReader:
         if not isinstance(kind, str) or not isinstance(text, str):
             raise unexpected_answer()
         metadata = as_object(element.get("metadata"))
-        page = self.builder.page(metadata.get("page_number"))
+        sheet = as_text(metadata.get("page_name"))
+        # Of a workbook the number is the sheet's.
+        page = None if sheet else self.builder.page(metadata.get("page_number"))
         depth = as_count(metadata.get("category_depth"))
-        self._begin_sheet(as_text(metadata.get("page_name")), page)
+        self._begin_sheet(sheet)
         if kind in _LEFT_OUT:
             return
         if kind == "Table":
@@ -62,7 +64,7 @@ class _ElementReader:
         else:
             self.builder.blocks.add("paragraph", text, page=page)
 
-    def _begin_sheet(self, name: str, page: int | None) -> None:
+    def _begin_sheet(self, name: str) -> None:
         if name and name != self._sheet:
             self._sheet = name
-            self.builder.blocks.add("heading", name, level=1, page=page)
+            self.builder.blocks.add("heading", name, level=1)

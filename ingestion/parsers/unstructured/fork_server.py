@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TextIO
 
-_OURS = ("mapping", "partition", "stand_ins")
+_OURS = ("mapping", "partition", "recognition", "stand_ins")
 RESULT = "result.json"
 """The file of a fork's result, in the folder of its document."""
 
@@ -55,6 +55,7 @@ class _Modules(NamedTuple):
     confinement: ModuleType
     mapping: ModuleType
     partition: ModuleType
+    recognition: ModuleType
     stand_ins: ModuleType
 
 
@@ -105,6 +106,8 @@ def _read(request: Mapping[str, Any], modules: _Modules, pipes: tuple[TextIO, Te
         bounds = modules.confinement.Bounds(request["seconds"], request["memory_bytes"], request["file_bytes"])
         # Programs of the library, such as pandoc, are in its environment.
         programs = [Path(sys.prefix), Path(sys.base_prefix)]
+        if request["language_data"]:
+            programs.append(Path(request["language_data"]))
         active = modules.confinement.confine(folder, programs, bounds, sockets=False)
         _write(folder / RESULT, {"active": list(active), **_outcome(request, modules)})
         code = 0
@@ -116,13 +119,15 @@ def _read(request: Mapping[str, Any], modules: _Modules, pipes: tuple[TextIO, Te
 def _outcome(request: Mapping[str, Any], modules: _Modules) -> dict[str, object]:
     try:
         elements = modules.partition.partition(
-            request["path"], request["reader"], request["strategy"], request["encoding"]
+            request["path"], request["reader"], request["strategy"], request["encoding"], request["languages"]
         )
         blocks, is_cut = _bounded(modules.mapping.blocks_of(elements, request["reader"]), request["characters"])
     # A library raises nearly anything; it fails this document.
     except BaseException as error:  # noqa: BLE001
         return {"reason": modules.partition.reason_of(error), "detail": type(error).__name__}
-    return {"reason": "output_too_large"} if is_cut else {"blocks": blocks}
+    if is_cut:
+        return {"reason": "output_too_large"}
+    return {"blocks": blocks, "recognised": modules.recognition.has_recognised()}
 
 
 def _bounded(blocks: Iterable[tuple[Any, ...]], most: int) -> tuple[list[object], bool]:

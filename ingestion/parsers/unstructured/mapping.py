@@ -53,7 +53,7 @@ def blocks_of(elements: Iterable[Mapping[str, Any]], reader: str) -> Iterator[Bl
 def is_heading(text: str) -> bool:
     """Whether a title of unstructured can be one."""
     line = text.strip()
-    return 0 < len(line) <= _LONGEST_HEADING and not line.endswith(_SENTENCE_ENDS)
+    return 0 < len(line) <= _LONGEST_HEADING and not line.endswith(_SENTENCE_ENDS) and "。" not in line
 
 
 def table_rows(html: str) -> list[list[str]]:

@@ -8,15 +8,18 @@ import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import Any, cast
 
 import ingestion
 from core.settings import Settings
+from core.types.document_parsers import AUTO_STRATEGY
 from ingestion.parsers import IMAGE, PARSERS
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.external import ExternalParser, ProgressListener, file_ending
+from ingestion.parsers.image.ocr import OcrSettings, installed_languages
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.exit_codes import exit_failure
 from ingestion.parsers.sandbox.folders import document_folder
@@ -47,7 +50,7 @@ _READERS = {
 _READERS_OF_PAGES = frozenset({"pdf", "image"})
 _READERS_OF_TEXTS = {"rst": "rst", "org": "org"}
 _VARIABLES = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "PATH": installation.PROGRAM_FOLDERS,
     "LC_ALL": "C.UTF-8",
     "DO_NOT_TRACK": "true",
     "HF_HUB_OFFLINE": "1",
@@ -68,16 +71,25 @@ _MEMORY_AT_REST = 768 * 2**20
 
 
 def reads(media_type: str, settings: Settings) -> bool:
-    """Whether it reads a format here; pictures only where its layout models are installed."""
+    """Whether it reads a format here; pictures only where it can recognise text."""
     form = PARSERS.get(media_type)
     if form is not None and form.family is IMAGE:
-        return installation.has_layout_models(installation.environment_of(settings))
+        return not missing_parts(installation.OCR_ONLY, settings)
     return media_type in _READERS
+
+
+def missing_parts(strategy: str, settings: Settings) -> tuple[str, ...]:
+    """What a strategy needs and this server lacks, by the names under which it is installed."""
+    return installation.missing_parts(installation.environment_of(settings), strategy, _recognition(settings))
 
 
 def open_parser(settings: Settings) -> ExternalParser:
     """Its process is started at the first document."""
-    return UnstructuredParser(installation.environment_of(settings))
+    return UnstructuredParser(installation.environment_of(settings), recognition=_recognition(settings))
+
+
+def _recognition(settings: Settings) -> OcrSettings:
+    return OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
 
 
 class UnstructuredParser:
@@ -85,11 +97,15 @@ class UnstructuredParser:
 
     Args:
         environment: the folder of its virtual environment.
+        recognition: languages of text recognition, and where their data is.
         idle_seconds: after which the loaded process ends.
     """
 
-    def __init__(self, environment: Path, *, idle_seconds: float = _IDLE_SECONDS) -> None:
+    def __init__(
+        self, environment: Path, *, recognition: OcrSettings | None = None, idle_seconds: float = _IDLE_SECONDS
+    ) -> None:
         self._environment = environment
+        self._recognition = recognition or OcrSettings()
         self._idle_seconds = idle_seconds
         self._turn = asyncio.Lock()
         self._process: Process | None = None
@@ -107,8 +123,9 @@ class UnstructuredParser:
         The library says nothing of its progress.
 
         Raises:
-            ParseFailure: as our own parsers, or ``parser_missing``.
+            ParseFailure: as our own parsers, or ``parser_missing``, before anything is started.
         """
+        request = replace(request, strategy=self._strategy_for(request))
         async with document_folder(_PREFIX) as folder, self._turn:
             self._stop_timer()
             try:
@@ -118,6 +135,28 @@ class UnstructuredParser:
             if failure is not None:
                 raise failure
             return await asyncio.to_thread(document_of, folder / fork_server.RESULT, request)
+
+    def _strategy_for(self, request: ParseRequest) -> str:
+        """The strategy that the library is asked for; ParseFailure ``parser_missing`` where this server can't do it."""
+        reader, strategy = _reader(request), request.strategy
+        if reader not in _READERS_OF_PAGES:
+            return strategy
+        if strategy == AUTO_STRATEGY or (reader == "image" and strategy == installation.FAST):
+            strategy = self._default_for(reader, strategy)
+        if missing := self._missing(strategy):
+            raise ParseFailure(FailureReason.PARSER_MISSING, ", ".join(missing))
+        return strategy
+
+    def _default_for(self, reader: str, strategy: str) -> str:
+        """What is there for a choice that leaves it open; the library would choose what may not be there."""
+        if reader == "image":
+            has_models = strategy == AUTO_STRATEGY and not self._missing(installation.HI_RES)
+            return installation.HI_RES if has_models else installation.OCR_ONLY
+        # The library's own choice for a PDF is by whether it has text.
+        return AUTO_STRATEGY if not self._missing(installation.OCR_ONLY) else installation.FAST
+
+    def _missing(self, strategy: str) -> tuple[str, ...]:
+        return installation.missing_parts(self._environment, strategy, self._recognition)
 
     async def close(self) -> None:
         self._stop_timer()
@@ -132,7 +171,7 @@ class UnstructuredParser:
         is_settled = False
         try:
             async with asyncio.timeout(_seconds(request)):
-                failure = await _exchange(process, _message(request, document))
+                failure = await _exchange(process, _message(request, document, self._recognition))
             # The watch over memory has ended both.
             is_settled = failure is None or failure.reason is not FailureReason.PARSE_MEMORY
             return failure
@@ -150,7 +189,7 @@ class UnstructuredParser:
         python = installation.find_python(self._environment)
         if python is None:
             raise ParseFailure(FailureReason.PARSER_MISSING, "unstructured")
-        self._process = process = await _start(python)
+        self._process = process = await _start(python, self._recognition)
         is_ready = False
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -183,23 +222,26 @@ class UnstructuredParser:
         reaping.add_done_callback(self._reaping.discard)
 
 
-async def _start(python: Path) -> Process:
+async def _start(python: Path, recognition: OcrSettings) -> Process:
     root = Path(ingestion.__file__).parent.parent
+    # Models that the operator has put into the environment; nothing is fetched.
+    variables = {**_VARIABLES, "HF_HOME": str(installation.model_folder(python.parent.parent))}
+    if recognition.data_dir:
+        variables["TESSDATA_PREFIX"] = recognition.data_dir
     return await asyncio.create_subprocess_exec(
         str(python),
         *("-I", "-B", fork_server.__file__, str(root)),
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
-        # Models that the operator has put into the environment; nothing is fetched.
-        env={**_VARIABLES, "HF_HOME": str(python.parent.parent / "models")},
+        env=variables,
         start_new_session=True,
     )
 
 
 def _seconds(request: ParseRequest) -> float:
     """Time limit of one document; pictures of pages have that of our text recognition beside it."""
-    is_slow = _reader(request) in _READERS_OF_PAGES and request.strategy != "fast"
+    is_slow = _reader(request) in _READERS_OF_PAGES and request.strategy != installation.FAST
     return request.limits.seconds + (request.limits.recognition_seconds if is_slow else 0)
 
 
@@ -214,13 +256,15 @@ def _reader(request: ParseRequest) -> str:
     return _READERS_OF_TEXTS.get(request.ending, reader) if reader == "text" else reader
 
 
-def _message(request: ParseRequest, document: Path) -> Mapping[str, object]:
+def _message(request: ParseRequest, document: Path, recognition: OcrSettings) -> Mapping[str, object]:
     return {
         "path": str(document),
         "folder": str(document.parent),
         "reader": _reader(request),
         "strategy": request.strategy,
         "encoding": request.encoding,
+        "languages": installed_languages(recognition),
+        "language_data": recognition.data_dir,
         "seconds": ceil(_seconds(request)),
         "memory_bytes": request.limits.memory_bytes + _MEMORY_AT_REST,
         "growth_bytes": request.limits.memory_bytes,

@@ -1,11 +1,11 @@
 """How unstructured reads one file: its partitioner, its options, and what becomes of its exceptions."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from ingestion.parsers.unstructured import stand_ins
+from ingestion.parsers.unstructured import recognition
 
 OF_PAGES = frozenset({"pdf", "image"})
 """Partitioners that have strategies."""
@@ -21,6 +21,7 @@ _CORRUPT = frozenset(
         "NotOleFileError",
         "OleFileError",
         "PDFObjectNotFound",
+        "PDFPageCountError",
         "PDFSyntaxError",
         "PackageNotFoundError",
         "ParseError",
@@ -37,17 +38,27 @@ _CORRUPT = frozenset(
 _PROTECTED = frozenset({"FileNotDecryptedError", "PDFEncryptionError", "PDFPasswordIncorrect"})
 
 
-class MissingDependency(Exception):
-    """What a strategy needs is not installed."""
+# A program, or a model that would be fetched.
+_MISSING = frozenset(
+    {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "PDFInfoNotInstalledError", "TesseractNotFoundError"}
+)
 
 
 def load(reader: str) -> None:
     """Import a partitioner before any document is there."""
     import_module(f"unstructured.partition.{reader}")
+    if reader in OF_PAGES:
+        recognition.use_text_of_tesseract()
 
 
-def partition(path: str, reader: str, strategy: str, encoding: str | None) -> Iterable[Mapping[str, Any]]:
-    """The elements of a file; MissingDependency and whatever the library raises."""
+def partition(
+    path: str, reader: str, strategy: str, encoding: str | None, languages: Sequence[str]
+) -> Iterable[Mapping[str, Any]]:
+    """The elements of a file; raises whatever the library raises.
+
+    Args:
+        languages: of text recognition, as Tesseract names them.
+    """
     function = cast(
         "Callable[..., Iterable[Any]]",
         getattr(import_module(f"unstructured.partition.{reader}"), f"partition_{reader}"),
@@ -56,7 +67,9 @@ def partition(path: str, reader: str, strategy: str, encoding: str | None) -> It
     if reader == "pdf":
         _refuse_protected(path)
     if reader in OF_PAGES:
-        options |= _options_of_pages(reader, strategy)
+        options |= {"strategy": strategy, "languages": list(languages) or None}
+        if strategy == "hi_res":
+            options["infer_table_structure"] = True
     elif reader in _MAIL:
         options["process_attachments"] = False
     if encoding is not None and reader in _TEXTS:
@@ -75,15 +88,6 @@ def _refuse_protected(path: str) -> None:
             len(document.pages)
 
 
-def _options_of_pages(reader: str, strategy: str) -> dict[str, Any]:
-    has_models = stand_ins.has_layout_models()
-    if not has_models and (strategy in {"ocr_only", "hi_res"} or reader == "image"):
-        raise MissingDependency(strategy)
-    # Without the models it would choose what is not there.
-    chosen = strategy if has_models else "fast"
-    return {"strategy": chosen, **({"infer_table_structure": True} if chosen == "hi_res" else {})}
-
-
 def reason_of(error: BaseException) -> str:
     """The ``FailureReason`` of an exception, by its class: its words may hold text of the document."""
     names = {kind.__name__ for kind in type(error).__mro__}
@@ -91,8 +95,20 @@ def reason_of(error: BaseException) -> str:
         return "parse_memory"
     if isinstance(error, RecursionError):
         return "too_complex"
-    if isinstance(error, ImportError | MissingDependency):
+    if isinstance(error, ImportError) or names & _MISSING or _is_of_hub(error):
         return "parser_missing"
+    if "DecompressionBombError" in names:
+        return "image_too_large"
     if names & _PROTECTED:
         return "password_protected"
     return "corrupt_file" if names & _CORRUPT else "parser_crashed"
+
+
+def _is_of_hub(error: BaseException) -> bool:
+    """Whether it comes of asking Hugging Face for a model, which fails in many ways where there is no network."""
+    trace = error.__traceback__
+    while trace is not None:
+        if str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] == "huggingface_hub":
+            return True
+        trace = trace.tb_next
+    return False

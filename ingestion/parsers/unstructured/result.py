@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 from core.logging import get_logger
 from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
+from ingestion.parsers.image.ocr import RECOGNISED
 from ingestion.parsers.model import Kind, ParsedDocument
 from ingestion.parsers.sandbox.protocol import ParseRequest, max_reply_bytes
 
@@ -31,7 +32,8 @@ def document_of(path: Path, request: ParseRequest) -> ParsedDocument:
         _warn_of_confinement(frozenset(map(str, result["active"])))
         if "reason" in result:
             raise ParseFailure(FailureReason(result["reason"]), str(result.get("detail", ""))[:100])
-        return _document(cast("Sequence[Sequence[Any]]", result["blocks"]), request)
+        blocks = cast("Sequence[Sequence[Any]]", result["blocks"])
+        return _document(blocks, request, is_recognised=result.get("recognised") is True)
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise ParseFailure(FailureReason.PARSER_CRASHED, "result") from error
 
@@ -45,7 +47,7 @@ def _load(path: Path, most: int) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", json.loads(content))
 
 
-def _document(blocks: Sequence[Sequence[Any]], request: ParseRequest) -> ParsedDocument:
+def _document(blocks: Sequence[Sequence[Any]], request: ParseRequest, *, is_recognised: bool) -> ParsedDocument:
     builder = DocumentBuilder(request.limits)
     pages = 0
     for kind, content, level, page in blocks:
@@ -58,9 +60,10 @@ def _document(blocks: Sequence[Sequence[Any]], request: ParseRequest) -> ParsedD
             builder.add(kind, content, level=max(0, int(level)), page=page)
         else:
             builder.add_table(([str(cell) for cell in row] for row in content), page=page)
-    if not len(builder) and request.media_type == _PDF:
+    if not len(builder) and request.media_type == _PDF and not is_recognised:
         raise ParseFailure(FailureReason.NO_TEXT_LAYER)
-    return builder.finish(encoding=request.encoding, pages=pages or None)
+    warnings = (RECOGNISED,) if is_recognised else ()
+    return builder.finish(encoding=request.encoding, pages=pages or None, warnings=warnings)
 
 
 @cache

@@ -9,7 +9,9 @@ from typing import Never
 
 SPACY_MODEL = "en_core_web_sm"
 # ``unstructured`` imports these for every PDF, and calls them for pictures of pages alone.
-_OF_PICTURES = ("cv2", "unstructured_inference.inference.layout", "unstructured_inference.inference.layoutelement")
+_OF_PICTURES = ("cv2", "unstructured_inference.inference.layoutelement")
+_LAYOUT = "unstructured_inference.inference.layout"
+_RENDERER = "convert_pdf_to_image"
 
 
 def stand_in_for_spacy_model() -> None:
@@ -37,10 +39,9 @@ def stand_in_for_layout_models() -> None:
     """Let the text of PDFs be read without the gigabytes of libraries for pictures of pages."""
     if has_layout_models():
         return
-    for name in _OF_PICTURES:
-        module = _Absent(name)
-        module.__spec__ = ModuleSpec(name, None)
-        sys.modules[name] = module
+    for module in (*map(_Absent, _OF_PICTURES), _AbsentLayout(_LAYOUT)):
+        module.__spec__ = ModuleSpec(module.__name__, None)
+        sys.modules[module.__name__] = module
 
 
 class _Absent(ModuleType):
@@ -50,6 +51,15 @@ class _Absent(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         return type(name, (), {"__init__": _refuse, "__module__": self.__name__})
+
+
+class _AbsentLayout(_Absent):
+    """The module of layout models, which hands on how a page becomes a picture."""
+
+    def __getattr__(self, name: str) -> object:
+        if name == _RENDERER:
+            return getattr(import_module("unstructured_inference.inference.pdf_image"), name)
+        return super().__getattr__(name)
 
 
 def _refuse(self: object, *_: object, **__: object) -> Never:

@@ -9,9 +9,9 @@ OTHERS = {"parser": "unstructured", "strategy": "fast"}
 
 def test_a_parser_that_is_not_switched_on_is_refused_at_each_door(user: Api):
     parsers = {entry["name"]: entry for entry in user.get("/parsers")["items"]}
-    assert parsers["built_in"] == {"name": "built_in", "strategies": [], "available": True}
+    assert parsers["built_in"] == {"name": "built_in", "strategies": [], "available": True, "missing": {}}
     assert parsers["unstructured"]["strategies"] == ["auto", "fast", "ocr_only", "hi_res"]
-    assert not parsers["unstructured"]["available"]
+    assert (parsers["unstructured"]["available"], parsers["unstructured"]["missing"]) == (False, {})
     kb = user.create_kb()
     document = user.ingest(kb, "a.md", TEXT)
     path = f"/knowledge-bases/{kb}"

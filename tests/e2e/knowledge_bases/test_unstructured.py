@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.parsers.unstructured.installation import find_python
+from ingestion.parsers.image.ocr import OcrSettings
+from ingestion.parsers.unstructured.installation import OCR_ONLY, find_python, missing_parts
 from tests.fixtures.files.long_tail import make_long_tail, missing_programs
 from tests.fixtures.http.client import Api, check_success
 from tests.fixtures.paths import PARSER_DATA, ROOT
@@ -14,6 +15,7 @@ from tests.fixtures.product.server import Server, running_server
 
 ENVIRONMENT = Path(os.environ.get("AGENTEX_TEST_UNSTRUCTURED") or ROOT / ".venv" / "unstructured").resolve()
 MISSING = missing_programs()
+LACKING = missing_parts(ENVIRONMENT, OCR_ONLY, OcrSettings())
 # 900 MB to install, and seconds to load: never a part of every run.
 pytestmark = [
     pytest.mark.soak,
@@ -79,6 +81,18 @@ def test_a_knowledge_base_chooses_it_for_what_comes_and_for_what_is_made_anew(ad
     )  # fmt: skip
     # Its models are of Hugging Face.
     assert admin.wait(kb, scan["id"], seconds=240)["failure"]["reason"] == "parser_missing"
+
+
+@pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}")
+def test_text_in_pictures_and_on_pages_is_recognised_chinese_among_it(admin: Api):
+    kb = admin.create_kb(parser="unstructured", strategy="ocr_only")
+    content = {name: (PARSER_DATA / name).read_bytes() for name in ("notice.png", "handbook.pdf")}
+    picture, pages = (admin.upload(kb, name, data) for name, data in content.items())
+    assert [parser_of(admin, kb, document_id) for document_id in (picture, pages)] == ["unstructured"] * 2
+    assert "recognised" in admin.document(kb, picture)["warnings"]
+    (hit, *_) = admin.search(kb, "备份每天凌晨两点运行")
+    assert "凌晨两点运行" in hit["content"]
+    assert admin.document(kb, pages)["pages"] == 4
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"not installed: {MISSING} (scripts/setup_office.sh)")

@@ -309,3 +309,10 @@ async def test_number_of_a_task_is_no_address(services: ParsingServices, path: P
     async with parsers_of(services) as parsers:
         assert await outcome_of(parsers, path, "docling") == "parser_service_unexpected"
     assert services.docling.paths == ["/v1/convert/file/async"]
+
+
+async def test_pictures_are_never_sent_as_fast_which_the_service_refuses(services: ParsingServices, path: Path):
+    async with parsers_of(services) as parsers:
+        outcome = await outcome_of(parsers, path, "unstructured_api", media_type="image/png", strategy="fast")
+    assert isinstance(outcome, ParsedDocument)
+    assert services.unstructured.forms[-1].fields["strategy"] == ["ocr_only"]

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -31,6 +31,10 @@ def blocks(document: ParsedDocument) -> list[tuple[str, int, int | None, str]]:
     return [(element.kind, element.level, element.page, element.text) for element in document.elements]
 
 
+def element(kind: str, text: str, **metadata: Any) -> dict[str, Any]:
+    return {"type": kind, "text": text, "metadata": metadata}
+
+
 def content_list(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"results": {"document": {"content_list": json.dumps(parts)}}}
 
@@ -39,107 +43,139 @@ def docling_document(**fields: Any) -> dict[str, Any]:
     return {"status": "success", "document": {"json_content": {"schema_name": "DoclingDocument", **fields}}}
 
 
-def test_elements_of_unstructured(folder: Path):
-    document = read(folder, UNSTRUCTURED, recorded("unstructured"))
-    assert document.pages == 2
-    assert blocks(document) == [
-        ("heading", 1, 1, "Pumps of the otter works"),
-        ("paragraph", 0, 1, "The otter pump runs at night."),
-        ("heading", 2, 1, "Maintenance"),
-        ("list_item", 1, 1, "- Close the valve."),
-        ("list_item", 2, 1, "- Wait for the lamp."),
-        TABLE,
-        ("paragraph", 0, 1, "Figure 1: the pump house"),
-        ("heading", 1, 2, "水泵"),
-        ("paragraph", 0, 2, "水獭水泵在夜间运行。"),
-        ("code", 0, 2, "pump start --night\npump stop"),
-        ("paragraph", 0, 2, "Q = v A"),
-    ]
+class AnswerCase(NamedTuple):
+    """An answer, and the document that it is."""
+
+    media_type: str
+    answer: Any
+    pages: int | None
+    blocks: list[tuple[str, int, int | None, str]]
 
 
-def test_document_of_docling(folder: Path):
+HEADING = ("heading", 1, 1, "Pumps of the otter works")
+SENTENCE = ("paragraph", 0, 1, "The otter pump runs at night.")
+SECTION = ("heading", 2, 1, "Maintenance")
+FIGURE = ("paragraph", 0, 1, "Figure 1: the pump house")
+CHINESE = ("paragraph", 0, 2, "水獭水泵在夜间运行。")
+LISTING = ("code", 0, 2, "pump start --night\npump stop")
+CONTRACT = {
+    "elements of Unstructured": AnswerCase(
+        UNSTRUCTURED,
+        recorded("unstructured"),
+        2,
+        [
+            HEADING,
+            SENTENCE,
+            SECTION,
+            ("list_item", 1, 1, "- Close the valve."),
+            ("list_item", 2, 1, "- Wait for the lamp."),
+            TABLE,
+            FIGURE,
+            ("heading", 1, 2, "水泵"),
+            CHINESE,
+            LISTING,
+            ("paragraph", 0, 2, "Q = v A"),
+        ],
+    ),
+    "document of Docling": AnswerCase(
+        DOCLING,
+        recorded("docling"),
+        3,
+        [
+            HEADING,
+            SENTENCE,
+            SECTION,
+            ("list_item", 1, 1, "1. Close the valve."),
+            ("list_item", 2, 1, "- Wait for the lamp."),
+            ("paragraph", 0, 1, "Table 1: flow"),
+            TABLE,
+            FIGURE,
+            ("paragraph", 0, 1, "It is read twice a day: once in the morning, once at night."),
+            ("heading", 3, 2, "水泵"),
+            CHINESE,
+            LISTING,
+            ("paragraph", 0, 2, "Q = v A"),
+            ("paragraph", 0, 2, "Ask the keeper first."),
+            ("paragraph", 0, 2, "[x] Tested"),
+        ],
+    ),
+    "content list of MinerU": AnswerCase(
+        MINERU,
+        content_list(*recorded("mineru")),
+        2,
+        [
+            HEADING,
+            SENTENCE,
+            SECTION,
+            ("list_item", 1, 1, "1. Close the valve."),
+            ("list_item", 2, 1, "- Wait for the *red* lamp."),
+            ("paragraph", 0, 1, "Table 1: flow"),
+            TABLE,
+            ("paragraph", 0, 1, "in litres"),
+            FIGURE,
+            ("heading", 1, 2, "水泵"),
+            CHINESE,
+            ("paragraph", 0, 2, "Listing 1"),
+            LISTING,
+            ("code", 0, 2, "if level < 3:\n  start"),
+            ("paragraph", 0, 2, "$$\nQ = v A\n$$"),
+            ("paragraph", 0, 2, "Measured in 2025_A."),
+        ],
+    ),
+    "a Word document of MinerU has no pages": AnswerCase(
+        MINERU,
+        content_list({"type": "text", "text": "An otter.", "page_idx": 0}),
+        None,
+        [("paragraph", 0, None, "An otter.")],
+    ),
+    "a sheet of a workbook is a section and no page, and a sentence is no heading": AnswerCase(
+        UNSTRUCTURED,
+        [
+            element("Title", "Otters", page_name="2025", page_number=1),
+            element("Title", "They hold hands.", page_name="2025", page_number=1),
+            element("Text", "9", page_name="2026", page_number=2),
+        ],
+        None,
+        [
+            ("heading", 1, None, "2025"),
+            ("heading", 2, None, "Otters"),
+            ("paragraph", 0, None, "They hold hands."),
+            ("heading", 1, None, "2026"),
+            ("paragraph", 0, None, "9"),
+        ],
+    ),
+    "a table without markup keeps its text": AnswerCase(
+        UNSTRUCTURED,
+        [element("Table", "Otter 3 9", text_as_html="<p></p>")],
+        None,
+        [("paragraph", 0, None, "Otter 3 9")],
+    ),
+    "a description of a picture is read in both shapes of Docling": AnswerCase(
+        DOCLING,
+        docling_document(
+            body={"children": [{"$ref": "#/pictures/0"}, {"$ref": "#/pictures/1"}]},
+            pictures=[
+                {"label": "picture", "meta": {"description": {"text": "A new otter."}}},
+                {"label": "picture", "annotations": [{"kind": "description", "text": "An old otter."}]},
+            ],
+        ),
+        None,
+        [("paragraph", 0, None, "A new otter."), ("paragraph", 0, None, "An old otter.")],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CONTRACT.values(), ids=CONTRACT)
+def test_an_answer_of_a_service_is_the_document_that_it_says(folder: Path, case: AnswerCase):
+    document = read(folder, case.media_type, case.answer)
+    assert (document.pages, blocks(document)) == (case.pages, case.blocks)
+
+
+def test_a_text_of_docling_over_two_pages_says_where_the_second_begins(folder: Path):
     document = read(folder, DOCLING, recorded("docling"))
-    assert document.pages == 3
-    assert blocks(document) == [
-        ("heading", 1, 1, "Pumps of the otter works"),
-        ("paragraph", 0, 1, "The otter pump runs at night."),
-        ("heading", 2, 1, "Maintenance"),
-        ("list_item", 1, 1, "1. Close the valve."),
-        ("list_item", 2, 1, "- Wait for the lamp."),
-        ("paragraph", 0, 1, "Table 1: flow"),
-        TABLE,
-        ("paragraph", 0, 1, "Figure 1: the pump house"),
-        ("paragraph", 0, 1, "It is read twice a day: once in the morning, once at night."),
-        ("heading", 3, 2, "水泵"),
-        ("paragraph", 0, 2, "水獭水泵在夜间运行。"),
-        ("code", 0, 2, "pump start --night\npump stop"),
-        ("paragraph", 0, 2, "Q = v A"),
-        ("paragraph", 0, 2, "Ask the keeper first."),
-        ("paragraph", 0, 2, "[x] Tested"),
-    ]
-    (across,) = [element for element in document.elements if element.later_pages]
+    (across,) = [part for part in document.elements if part.later_pages]
     ((offset, page),) = across.later_pages
     assert (across.text[offset:], page) == ("once in the morning, once at night.", 2)
-
-
-def test_content_list_of_mineru(folder: Path):
-    answer = {"results": {"document": {"content_list": json.dumps(recorded("mineru"))}}}
-    document = read(folder, MINERU, answer)
-    assert document.pages == 2
-    assert blocks(document) == [
-        ("heading", 1, 1, "Pumps of the otter works"),
-        ("paragraph", 0, 1, "The otter pump runs at night."),
-        ("heading", 2, 1, "Maintenance"),
-        ("list_item", 1, 1, "1. Close the valve."),
-        ("list_item", 2, 1, "- Wait for the *red* lamp."),
-        ("paragraph", 0, 1, "Table 1: flow"),
-        TABLE,
-        ("paragraph", 0, 1, "in litres"),
-        ("paragraph", 0, 1, "Figure 1: the pump house"),
-        ("heading", 1, 2, "水泵"),
-        ("paragraph", 0, 2, "水獭水泵在夜间运行。"),
-        ("paragraph", 0, 2, "Listing 1"),
-        ("code", 0, 2, "pump start --night\npump stop"),
-        ("code", 0, 2, "if level < 3:\n  start"),
-        ("paragraph", 0, 2, "$$\nQ = v A\n$$"),
-        ("paragraph", 0, 2, "Measured in 2025_A."),
-    ]
-
-
-def test_word_document_of_mineru_has_no_pages(folder: Path):
-    document = read(folder, MINERU, content_list({"type": "text", "text": "An otter.", "page_idx": 0}))
-    assert (document.pages, blocks(document)) == (None, [("paragraph", 0, None, "An otter.")])
-
-
-def test_sheet_of_a_workbook_is_a_section_and_a_sentence_is_no_heading(folder: Path):
-    def element(kind: str, text: str, sheet: str) -> dict[str, Any]:
-        return {"type": kind, "text": text, "metadata": {"page_name": sheet, "page_number": 1}}
-
-    parts = (
-        element("Title", "Otters", "2025"),
-        element("Title", "They hold hands.", "2025"),
-        element("Text", "9", "2026"),
-    )
-    assert blocks(read(folder, UNSTRUCTURED, [*parts])) == [
-        ("heading", 1, 1, "2025"),
-        ("heading", 2, 1, "Otters"),
-        ("paragraph", 0, 1, "They hold hands."),
-        ("heading", 1, 1, "2026"),
-        ("paragraph", 0, 1, "9"),
-    ]
-
-
-def test_table_without_markup_keeps_its_text(folder: Path):
-    element = {"type": "Table", "text": "Otter 3 9", "metadata": {"text_as_html": "<p></p>"}}
-    assert blocks(read(folder, UNSTRUCTURED, [element])) == [("paragraph", 0, None, "Otter 3 9")]
-
-
-def test_description_of_a_picture_is_read_in_both_shapes_of_docling(folder: Path):
-    new = {"label": "picture", "meta": {"description": {"text": "A new otter."}}}
-    old = {"label": "picture", "annotations": [{"kind": "description", "text": "An old otter."}]}
-    body = {"children": [{"$ref": "#/pictures/0"}, {"$ref": "#/pictures/1"}]}
-    document = read(folder, DOCLING, docling_document(body=body, pictures=[new, old]))
-    assert [text for *_, text in blocks(document)] == ["A new otter.", "An old otter."]
 
 
 @pytest.mark.parametrize("answer", ["", "<html>Welcome</html>", "[" * 100_000, "7", '{"detail": "no"}', "null"])

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ingestion.parsers.unstructured.mapping import blocks_of, table_rows
+from ingestion.parsers.unstructured.recognition import paragraphs
 
 
 def element(kind: str, text: str = "", **metadata: Any) -> dict[str, Any]:
@@ -48,7 +49,9 @@ def test_sheets_are_headings_and_no_pages():
     ]
 
 
-@pytest.mark.parametrize("text", ["The pump is checked each week.", "水泵每周检查一次。", "word " * 60])
+@pytest.mark.parametrize(
+    "text", ["The pump is checked each week.", "水泵每周检查一次。", "word " * 60, "水泵运行。每周"]
+)
 def test_a_title_that_is_a_sentence_is_a_paragraph(text: str):
     assert [block[0] for block in blocks_of([element("Title", text)], "text")] == ["paragraph"]
 
@@ -70,3 +73,8 @@ def test_cells_of_a_table(html: str, rows: list[list[str]]):
 
 def test_a_table_without_cells_keeps_its_text():
     assert list(blocks_of([element("Table", "a b")], "pdf")) == [("paragraph", "a b", 0, None)]
+
+
+def test_lines_of_a_recognised_page_are_joined_by_paragraphs_and_chinese_ones_without_blanks():
+    text = "The pump\n runs.\n\n水泵\n每周检查\nP-12\n\n \n\x0c"
+    assert paragraphs(text) == ["The pump runs.", "水泵每周检查 P-12"]

@@ -14,10 +14,12 @@ import pytest
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.external import ProgressListener
+from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.client import ignore_progress
 from ingestion.parsers.sandbox.protocol import ParseRequest
+from ingestion.parsers.unstructured import installation
 from ingestion.parsers.unstructured.parser import UnstructuredParser
 
 pytestmark = [
@@ -30,6 +32,24 @@ _LIBRARY = {
     "en_core_web_sm/__init__.py": "",
     "unstructured/__init__.py": "",
     "unstructured/partition/__init__.py": "",
+    # What a fork is asked for is what it says.
+    "unstructured/partition/pdf.py": """
+from unstructured.partition.text import Element
+
+
+def partition_pdf(filename, strategy, languages, **others):
+    return [Element(f"{strategy} {languages} {others}")]
+""",
+    "unstructured/partition/image.py": """
+from unstructured.partition.pdf import partition_pdf as partition_image
+""",
+    "pypdf.py": """
+class PdfReader:
+    is_encrypted = False
+
+    def __init__(self, file):
+        pass
+""",
     "unstructured/partition/text.py": """
 class Element:
     def __init__(self, text):
@@ -129,6 +149,8 @@ async def test_a_document_leaves_nothing_to_the_next(parser: UnstructuredParser,
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", FailureReason.PARSER_CRASHED),
         ("import os, signal; os.kill(os.getppid(), signal.SIGKILL)", FailureReason.PARSER_CRASHED),
         ("raise ModuleNotFoundError('pdf2image')", FailureReason.PARSER_MISSING),
+        # A model that would be fetched.
+        ("exec('raise PermissionError', {'__name__': 'huggingface_hub.file_download'})", FailureReason.PARSER_MISSING),
         ("import zipfile; raise zipfile.BadZipFile", FailureReason.CORRUPT_FILE),
         ("raise ValueError('words of the document')", FailureReason.PARSER_CRASHED),
         ("import os; os.symlink('/etc/hostname', 'result.json'); said = 'x'", FailureReason.PARSER_CRASHED),
@@ -175,3 +197,45 @@ async def test_cancellation_and_idleness_end_the_process(environment: Path, tmp_
 
 async def test_where_it_is_not_installed_the_document_says_so(tmp_path: Path):
     assert await reason_of(UnstructuredParser(tmp_path / "none"), tmp_path, "said = 1") is FailureReason.PARSER_MISSING
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OcrSettings:
+    """Programs and language data of text recognition, and nowhere else to look for them."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setattr(installation, "PROGRAM_FOLDERS", str(folder))
+    for name in ("tesseract", "pdfinfo", "eng.traineddata"):
+        (folder / name).touch(mode=0o755)
+    return OcrSettings("chi_sim+eng", str(folder))
+
+
+async def test_a_strategy_is_done_where_all_that_it_needs_is_there(
+    environment: Path, programs: OcrSettings, tmp_path: Path
+):
+    parser = UnstructuredParser(environment, recognition=programs)
+    no_models = "unstructured[local-inference], models"
+
+    async def outcome(media_type: str, strategy: str) -> str:
+        request = ParseRequest(tmp_path / "document", media_type, LIMITS, strategy=strategy)
+        request.path.touch()
+        try:
+            return (await parser.parse(request, LISTENER)).text
+        except ParseFailure as failure:
+            return f"{failure.reason}: {failure.detail}"
+
+    recognised = "ocr_only ['eng'] {}"
+    try:
+        assert await outcome("application/pdf", "auto") == "auto ['eng'] {}"
+        assert await outcome("application/pdf", "ocr_only") == recognised
+        assert await outcome("application/pdf", "hi_res") == f"parser_missing: {no_models}"
+        assert [await outcome("image/png", name) for name in ("auto", "fast", "ocr_only")] == [recognised] * 3
+        (Path(programs.data_dir) / "tesseract").unlink()
+        assert await outcome("application/pdf", "auto") == "fast ['eng'] {}"
+        assert await outcome("application/pdf", "ocr_only") == "parser_missing: tesseract"
+        assert await outcome("image/png", "auto") == "parser_missing: tesseract"
+        (Path(programs.data_dir) / "eng.traineddata").unlink()
+        assert await outcome("image/png", "hi_res") == f"parser_missing: tesseract, tessdata chi_sim+eng, {no_models}"
+        assert await outcome("application/pdf", "fast") == "fast None {}"
+    finally:
+        await parser.close()

@@ -29,9 +29,16 @@ def test_blocks_become_a_document_with_clean_text(tmp_path: Path):
     assert document.pages == 2
 
 
+def test_recognised_text_is_said_to_be_so(tmp_path: Path):
+    blocks = [["paragraph", "Pumps", 0, 1]]
+    assert read(tmp_path, {"active": [], "blocks": blocks, "recognised": True}).warnings == ("recognised",)
+    assert read(tmp_path, {"active": [], "blocks": blocks, "recognised": False}).warnings == ()
+
+
 @pytest.mark.parametrize(
     ("result", "reason"),
     [
+        ({"active": [], "blocks": [], "recognised": True}, FailureReason.EMPTY_TEXT),
         ({"active": [], "reason": "corrupt_file", "detail": "BadZipFile"}, FailureReason.CORRUPT_FILE),
         ({"active": [], "reason": "no such reason"}, FailureReason.PARSER_CRASHED),
         ({"active": [], "blocks": []}, FailureReason.NO_TEXT_LAYER),

@@ -1,7 +1,7 @@
 /** How a document would be cut, as a picture: passages in colours, the overlap marked. */
 import { useMutation } from "@tanstack/react-query";
-import { ScissorsLineDashed } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { ScissorsLineDashed, X } from "lucide-react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, call, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
@@ -19,9 +19,15 @@ type SplitPreviewPiece = Schemas["PieceAnswer"];
 const PIECES = 30;
 const AGAIN_MS = 700;
 
+interface PreviewRequest {
+  splitting: Splitting;
+  source: File | ChosenDocument;
+  signal: AbortSignal;
+}
+
 function usePreview(kbId: string) {
   return useMutation({
-    mutationFn: ({ splitting, source }: { splitting: Splitting; source: File | ChosenDocument }) => {
+    mutationFn: ({ splitting, source, signal }: PreviewRequest) => {
       const { splitter, chunk_size, chunk_overlap } = splitting;
       const query = { splitter, chunk_size, chunk_overlap, pieces: PIECES };
       const path = { kb_id: kbId };
@@ -29,6 +35,7 @@ function usePreview(kbId: string) {
         return call(
           api.POST("/api/v1/knowledge-bases/{kb_id}/split-preview", {
             params: { path, query: { ...query, document_id: source.id } },
+            signal,
           }),
         );
       const form = new FormData();
@@ -38,6 +45,7 @@ function usePreview(kbId: string) {
           params: { path, query },
           body: { file: "" },
           bodySerializer: () => form,
+          signal,
         }),
       );
     },
@@ -60,7 +68,18 @@ export function SplitPreview({
   const [file, setFile] = useState<File | null>(null);
   const preview = usePreview(kbId);
   const source = file ?? document;
-  const { mutate, data: shown } = preview;
+  const { mutate, reset, data: shown } = preview;
+  const aborter = useRef(new AbortController());
+  const begin = useCallback(
+    (splitting: Splitting, source: File | ChosenDocument) => {
+      // The one before is not waited for any more, and the server ends it.
+      aborter.current.abort();
+      aborter.current = new AbortController();
+      mutate({ splitting, source, signal: aborter.current.signal });
+    },
+    [mutate],
+  );
+  useEffect(() => () => aborter.current.abort(), []);
   const { splitter, chunk_size, chunk_overlap } = splitting;
   const latest = useRef(source);
   latest.current = source;
@@ -70,11 +89,11 @@ export function SplitPreview({
       shown?.splitter === splitter && shown.chunk_size === chunk_size && shown.chunk_overlap === chunk_overlap;
     if (!shown || same || isWrong) return;
     const timer = setTimeout(
-      () => latest.current && mutate({ splitting: { splitter, chunk_size, chunk_overlap }, source: latest.current }),
+      () => latest.current && begin({ splitter, chunk_size, chunk_overlap }, latest.current),
       AGAIN_MS,
     );
     return () => clearTimeout(timer);
-  }, [shown, splitter, chunk_size, chunk_overlap, isWrong, mutate]);
+  }, [shown, splitter, chunk_size, chunk_overlap, isWrong, begin]);
   return (
     <div className={styles.preview}>
       <h3>{t("preview.title")}</h3>
@@ -90,11 +109,25 @@ export function SplitPreview({
           icon={ScissorsLineDashed}
           disabled={!source || isWrong}
           busy={preview.isPending}
-          onClick={() => source && preview.mutate({ splitting, source })}
+          onClick={() => source && begin(splitting, source)}
         >
           {t("preview.show")}
         </Button>
       </div>
+      {preview.isPending && (
+        <div className={styles.source} role="status">
+          <p className={styles.small}>{t("preview.waiting")}</p>
+          <Button
+            icon={X}
+            onClick={() => {
+              aborter.current.abort();
+              reset();
+            }}
+          >
+            {t("preview.cancel")}
+          </Button>
+        </div>
+      )}
       {preview.isError && <ErrorNotice error={preview.error} />}
       {preview.data && <PreviewResult preview={preview.data} />}
     </div>
