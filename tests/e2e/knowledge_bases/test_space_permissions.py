@@ -8,7 +8,7 @@ from tests.fixtures.knowledge.knowledge_sources import allowed_targets
 from tests.fixtures.knowledge.source_audience import Readers, names_for, sees, settle
 from tests.fixtures.product.server import Server
 from tests.fixtures.wikis.confluence_server import ConfluenceServer
-from tests.fixtures.wikis.rest_server import serving
+from tests.fixtures.wikis.rest_server import Call, serving
 
 PAGE, CHILD = "ZOO › The okapi.html", "ZOO › The cave.html"
 NOBODY: set[str] = set()
@@ -112,3 +112,27 @@ def test_classes_of_users_are_groups_and_hidden_people_have_ids(readers: Readers
     source.update(groups={})
     assert source.sync()["counts"] == {"unchanged": 2}
     assert names_for(readers.ann, source) == {PAGE, CHILD}
+
+
+def test_document_deleted_by_hand_comes_again_with_the_next_sync_whenever_that_was(readers: Readers):
+    confluence = readers.confluence
+    confluence.add("The zebra", "<p>The zebra sleeps at noon.</p>")
+    source = readers.add_source()
+    source.wait()
+    settle(source)
+    path, rows = f"/knowledge-bases/{source.kb_id}/documents", source.documents()
+
+    def delete_both(call: Call) -> None:
+        """One of a page that the sync has met, and one of a page that comes yet."""
+        if call.path.endswith("/pages") and "cursor" in call.query:
+            confluence.on_call = lambda _: None
+            for name in (PAGE, "ZOO › The zebra.html"):
+                readers.owner.delete(f"{path}/{rows[name]['id']}")
+
+    confluence.on_call = delete_both
+    assert source.sync()["counts"] == {"unchanged": 3}
+    assert {*source.documents()} == {CHILD}
+    assert source.sync()["counts"] == {"created": 2, "unchanged": 1}
+    readers.owner.delete(f"{path}/{rows[CHILD]['id']}")
+    assert source.sync()["counts"] == {"created": 1, "unchanged": 2}
+    assert len(source.documents()) == 3
