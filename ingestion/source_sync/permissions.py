@@ -52,10 +52,10 @@ class PermissionMap:
         """The groups that lists name and the settings don't, apart from lists that admit everyone anyway."""
         if self.settings is None or not self.settings.keeps_permissions:
             return set()
-        known = self.settings.groups
+        table = self.settings.groups
         lists = [names for names in readers if not any(EVERYONE in self._entries(name) for name in names)]
         groups = {name.removeprefix(GROUP) for names in lists for name in names if name.startswith(GROUP)}
-        return {group for group in groups if group not in known}
+        return {group for group in groups if group not in table}
 
     def _entries(self, identity: str) -> Iterable[str]:
         settings = self.settings
@@ -111,13 +111,13 @@ class GroupNotice:
         """What to tell the owner; None for nothing."""
         if not self._items:
             return None
-        named = [f"{name[:_LONGEST_GROUP]} ({count})" for name, count in self._items.most_common(_NAMED_GROUPS)]
-        more = len(self._items) - len(named)
+        examples = [f"{name[:_LONGEST_GROUP]} ({count})" for name, count in self._items.most_common(_NAMED_GROUPS)]
+        more = len(self._items) - len(examples)
         return ReadFailure(
             "groups_unmapped",
             "Nobody reads by these groups of the source, because the setting groups does not name them (documents in "
-            f"brackets): {', '.join(named)}{f', and {more} more' if more else ''}",
-            f"以下来源群组不在 groups 设置中，因此没有人能凭它们阅读（括号内为文档数）：{'、'.join(named)}"
+            f"brackets): {', '.join(examples)}{f', and {more} more' if more else ''}",
+            f"以下来源群组不在 groups 设置中，因此没有人能凭它们阅读（括号内为文档数）：{'、'.join(examples)}"
             f"{f'，以及另外 {more} 个' if more else ''}",
             "Name them in groups: with addresses, role:NAME, or everyone for all who read the knowledge base; with an empty "
             "list if nobody here is in them",

@@ -200,11 +200,11 @@ def _unread(count: int, spaces: Sequence[str]) -> ReadFailure:
             "Let the account of the token view the restrictions of these pages and of those above them, and synchronize again",
             "请允许令牌所属账户查看这些页面及其上级页面的权限，然后重新同步",
         )
-    named, more = spaces[:_NAMED_SPACES], len(spaces) > _NAMED_SPACES
+    examples, more = spaces[:_NAMED_SPACES], len(spaces) > _NAMED_SPACES
     return ReadFailure(
         "permissions_unread",
-        f"{pages}. Not readable are also the permissions of the spaces {', '.join(named)}{' and more' if more else ''}",
-        f"{pages_zh}。其中无法读取权限的空间：{'、'.join(named)}{' 等' if more else ''}",
+        f"{pages}. Not readable are also the permissions of the spaces {', '.join(examples)}{' and more' if more else ''}",
+        f"{pages_zh}。其中无法读取权限的空间：{'、'.join(examples)}{' 等' if more else ''}",
         "Let the account of the token see the permissions of these spaces (in a data center, from version 9.1 on, as their "
         "administrator), and synchronize again; or set space_permissions to ignore, if all who read the knowledge base may "
         "view the spaces as a whole",

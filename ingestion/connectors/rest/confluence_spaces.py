@@ -40,7 +40,7 @@ class SpaceName:
 
 
 @dataclass
-class _Subjects:
+class _SpaceSubjects:
     """Whom permissions name: people and groups by ids or names, as the edition has them."""
 
     people: set[str] = field(default_factory=set[str])
@@ -53,7 +53,7 @@ class _Subjects:
         return not (self.people or self.groups or self.classes or self.roles)
 
 
-class _Links(BaseModel):
+class _NextLink(BaseModel):
     next: str = ""
 
 
@@ -63,18 +63,18 @@ class _Principal(BaseModel):
     id: _Text = Field(validation_alias=AliasChoices("id", "principalId"))
 
 
-class _Operation(BaseModel):
+class _PermittedOperation(BaseModel):
     key: _Text = Field(validation_alias=AliasChoices("key", "operationKey"))
     target: _Text = Field(validation_alias=AliasChoices("targetType", "target"))
 
 
 class _Permission(BaseModel):
     principal: _Principal
-    operation: _Operation
+    operation: _PermittedOperation
 
 
 class _PrincipalList(BaseModel):
-    links: _Links = Field(default_factory=_Links, alias="_links")
+    links: _NextLink = Field(default_factory=_NextLink, alias="_links")
 
 
 class _PermissionList(_PrincipalList):
@@ -97,13 +97,13 @@ class _GroupName(BaseModel):
     name: _Text = Field(min_length=1)
 
 
-class _Account(BaseModel):
+class _CloudAccount(BaseModel):
     account_id: _Text = Field(alias="accountId")
     email: Annotated[str, Field(max_length=320)] | None = None
 
 
-class _AccountList(BaseModel):
-    results: tuple[_Account, ...]
+class _CloudAccountList(BaseModel):
+    results: tuple[_CloudAccount, ...]
 
 
 class _SpaceSubject(BaseModel):
@@ -114,11 +114,11 @@ class _SpaceSubject(BaseModel):
 
 
 class _SpacePermission(BaseModel):
-    operation: _Operation
+    operation: _PermittedOperation
     subject: _SpaceSubject = Field(default_factory=_SpaceSubject)
 
 
-class _User(BaseModel):
+class _KeyedUser(BaseModel):
     username: _Text = Field(min_length=1)
 
 
@@ -133,7 +133,7 @@ def next_cursor(link: str) -> dict[str, str] | None:
 class _Directory(Protocol):
     """What one edition knows of spaces, people and groups."""
 
-    async def subjects(self, space: SpaceName) -> _Subjects: ...
+    async def subjects(self, space: SpaceName) -> _SpaceSubjects: ...
 
     async def people(self, ids: Collection[str]) -> Sequence[SourcePerson]: ...
 
@@ -187,10 +187,10 @@ class _CloudDirectory:
         self._emails: dict[str, str] = {}
         self._names: dict[str, str] = {}
 
-    async def subjects(self, space: SpaceName) -> _Subjects:
+    async def subjects(self, space: SpaceName) -> _SpaceSubjects:
         if not space.id:
             raise ApiError(unexpected_answer(self._terms))
-        path, subjects = f"/api/v2/spaces/{space.id}", _Subjects()
+        path, subjects = f"/api/v2/spaces/{space.id}", _SpaceSubjects()
         async for part in self._parts(f"{path}/permissions", _PermissionList):
             for entry in part.results:
                 if (entry.operation.key, entry.operation.target) == _VIEW:
@@ -221,7 +221,7 @@ class _CloudDirectory:
 
     async def _ask_for_emails(self, ids: Sequence[str]) -> dict[str, str]:
         try:
-            answer = await self._client.post("/api/v2/users-bulk", _AccountList, {"accountIds": [*ids]})
+            answer = await self._client.post("/api/v2/users-bulk", _CloudAccountList, {"accountIds": [*ids]})
         except ApiError as error:
             if error.is_general:
                 raise
@@ -252,11 +252,11 @@ class _ServerDirectory:
         self._terms = terms
         self._names: dict[str, str] = {}
 
-    async def subjects(self, space: SpaceName) -> _Subjects:
+    async def subjects(self, space: SpaceName) -> _SpaceSubjects:
         if not space.key.strip("."):
             raise ApiError(unexpected_answer(self._terms))
         # Keys of personal spaces have names of people in them.
-        path, subjects = f"/rest/api/space/{quote(space.key, safe='~')}/permissions", _Subjects()
+        path, subjects = f"/rest/api/space/{quote(space.key, safe='~')}/permissions", _SpaceSubjects()
         for entry in await self._client.get(path, tuple[_SpacePermission, ...]):
             if (entry.operation.key, entry.operation.target) != _VIEW:
                 continue
@@ -279,7 +279,7 @@ class _ServerDirectory:
 
     async def _ask_for_username(self, user_key: str) -> str:
         try:
-            return (await self._client.get("/rest/api/user", _User, {"key": user_key})).username
+            return (await self._client.get("/rest/api/user", _KeyedUser, {"key": user_key})).username
         except ApiError as error:
             if error.is_general:
                 raise
@@ -289,7 +289,7 @@ class _ServerDirectory:
         return list(ids)
 
 
-def _add(subjects: _Subjects, principal: _Principal) -> None:
+def _add(subjects: _SpaceSubjects, principal: _Principal) -> None:
     match principal.type.lower():
         case "user":
             subjects.people.add(principal.id)

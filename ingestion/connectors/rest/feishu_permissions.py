@@ -71,12 +71,12 @@ class _SettingAnswer(BaseModel):
     data: _SettingData
 
 
-class _Space(BaseModel):
+class _WikiSpace(BaseModel):
     visibility: _Text = ""
 
 
 class _SpaceData(BaseModel):
-    space: _Space
+    space: _WikiSpace
 
 
 class _SpaceAnswer(BaseModel):
@@ -93,7 +93,7 @@ class _MemberPageAnswer(BaseModel):
     data: _MemberPage
 
 
-class _User(BaseModel):
+class _ContactUser(BaseModel):
     open_id: _Text = ""
     union_id: _Text = ""
     user_id: _Text = ""
@@ -102,7 +102,7 @@ class _User(BaseModel):
 
 
 class _Users(BaseModel):
-    items: tuple[_User, ...] = ()
+    items: tuple[_ContactUser, ...] = ()
 
 
 class _UsersAnswer(BaseModel):

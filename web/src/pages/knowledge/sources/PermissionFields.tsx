@@ -14,7 +14,9 @@ export function PermissionFields(props: SettingProps) {
   const fields = CONNECTOR_FORMS[props.connector].fields.filter(({ part }) => part === "permissions");
   if (fields.length === 0) return null;
   // What the server refuses is seen.
-  const isRefused = fields.some(({ name }) => refused === `settings.${name}` || refused?.startsWith(`settings.${name}.`));
+  const isRefused = fields.some(
+    ({ name }) => refused === `settings.${name}` || refused?.startsWith(`settings.${name}.`),
+  );
   return (
     <div className={styles.group}>
       <Disclosure title={t("source.permissions")} open={open || isRefused} onToggle={setOpen}>
