@@ -34,6 +34,7 @@ from ingestion.splitters.base import Piece, SplitSizes
 from ingestion.splitters.encoding import blocking_embed
 from ingestion.vectorize import PointOrigin, embed_points
 from kb_service.documents import queries as document_queries
+from kb_service.documents import source_permissions
 from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.models import Document, DocumentStage
 from kb_service.text.tokenizer import pack_terms
@@ -200,6 +201,8 @@ async def _record_results(
         if isinstance(error, Exception):
             await record_failure(context, claimed.lease, claimed.document, error)
     for document, flip in completed:
+        if document.superseded_keys and not flip.is_shadow:
+            await _try_follow_up(document, partial(_settle_readers, context, document))
         await _try_follow_up(document, partial(_remove_superseded, context, document, flip))
     if any(flip.is_reindexing for _, flip in completed):
         first = batch[0].document
@@ -213,6 +216,15 @@ async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]])
         await act()
     except (AgentexError, OSError) as error:
         log.warning("document.not_tidied", document_id=document.id, error=type(error).__name__)
+
+
+async def _settle_readers(context: WorkerContext, document: Document) -> None:
+    """Drop lists of readers that belong to the text before; if that fails, the next sync of its source does."""
+    async with context.database.reading() as session:
+        if not await source_permissions.has_next_readers(session, document.id):
+            return
+    async with unit_of_work(context.database) as work:
+        await source_permissions.settle_readers(work, document.id)
 
 
 async def _remove_superseded(context: WorkerContext, document: Document, flip: RevisionSwitch) -> None:

@@ -327,7 +327,9 @@ class KnowledgeSourceItem(Table, table=True):
     an index takes. ``fingerprint`` is of the contents that the document has, ``state`` what the connector keeps for the
     next sync. ``is_owner`` tells that the document goes with the item: not so a document that somebody had uploaded
     before. ``readers`` are the lists that the source's permissions gave the document (``SourceReader``, as
-    ``kind:value``), None where it has none or they are not kept. ``seen_in`` is the last sync that met the item, ``failure`` why that sync could not read it.
+    ``kind:value``), None where it has none or they are not kept. While searches see an earlier text, those of that text
+    are among them, and ``next_readers`` are the lists once the new one is there; None where nothing waits. ``seen_in`` is
+    the last sync that met the item, ``failure`` why that sync could not read it.
     """
 
     source_id: str = Field(
@@ -343,6 +345,7 @@ class KnowledgeSourceItem(Table, table=True):
     )
     is_owner: bool = True
     readers: list[list[str]] | None = Field(default=None, sa_type=NullableJson)
+    next_readers: list[list[str]] | None = Field(default=None, sa_type=NullableJson)
     seen_in: str = Field(max_length=ID_LENGTH)
     failure: dict[str, str] | None = Field(default=None, sa_type=NullableJson)
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

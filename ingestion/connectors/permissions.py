@@ -9,7 +9,7 @@ from ingestion.connectors.base import ConnectorSettings, Readers
 NOBODY: Readers = ((),)
 """Permissions that could not be read: nobody but the owner of the knowledge base."""
 EVERYONE = "everyone"
-ROLE = "role:"
+ROLE, GROUP = "role:", "group:"
 
 _Name = Annotated[str, Field(min_length=1, max_length=254)]
 _Reader = Annotated[str, Field(max_length=254, pattern=r"^(everyone|role:\S{1,50}|[^@\s]{1,64}@[^@\s]+)$")]
@@ -53,4 +53,4 @@ class SourcePerson(BaseModel):
 
 def group_identity(name: str) -> str:
     """A group, for a list of ``Readers``."""
-    return f"group:{name}"
+    return f"{GROUP}{name}"

@@ -31,6 +31,7 @@ class ItemSummary:
         is_owner: its document was made of it.
         is_behind: searches see an earlier text of its document.
         readers: lists that the source's permissions gave its document, as JSON; None without.
+        next_readers: those that wait for its text, as JSON; None without.
     """
 
     fingerprint: str
@@ -41,6 +42,7 @@ class ItemSummary:
     is_owner: bool
     is_behind: bool
     readers: str | None
+    next_readers: str | None
 
     @property
     def known_item(self) -> KnownItem:
@@ -51,6 +53,11 @@ class ItemSummary:
     def levels(self) -> list[list[str]] | None:
         """The lists of readers."""
         return json.loads(self.readers) if self.readers is not None else None
+
+    @property
+    def next_levels(self) -> list[list[str]] | None:
+        """The lists that wait."""
+        return json.loads(self.next_readers) if self.next_readers is not None else None
 
     def has_failed_with(self, failure: ReadFailure) -> bool:
         """Whether the last sync could not read it for the same reason."""
@@ -108,7 +115,7 @@ class ItemLookup:
                 if row.state is None or size > _MOST_STATE_CHARACTERS:
                     self._left.add(row.key_hash)
                     continue
-                size += len(row.state) + len(row.readers or "")
+                size += len(row.state) + len(row.readers or "") + len(row.next_readers or "")
                 item = _summary(row)
                 # Most of them say the same.
                 state = texts.setdefault(item.state, item.state)
@@ -136,8 +143,9 @@ class ItemLookup:
                 short.label("state"),
                 cast(col(item.failure), Text).label("failure"),
                 col(item.is_owner),
-                (col(Document.active_revision) != col(Document.revision)).label("is_behind"),
+                (cast(col(Document.superseded_keys), Text) != "[]").label("is_behind"),
                 cast(col(item.readers), Text).label("readers"),
+                cast(col(item.next_readers), Text).label("next_readers"),
             )
             .outerjoin(Document, has_document())
             .where(col(item.source_id) == self._source_id)
@@ -154,4 +162,5 @@ def _summary(row: Row[*tuple[Any, ...]]) -> ItemSummary:
         is_owner=bool(row.is_owner),
         is_behind=bool(row.is_behind),
         readers=row.readers,
+        next_readers=row.next_readers,
     )

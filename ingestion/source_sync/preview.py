@@ -9,7 +9,7 @@ from ingestion.connectors.base import SourceItem
 from ingestion.context import WorkerContext
 from ingestion.source_sync.item_lookup import ItemSummary
 from ingestion.source_sync.items import key_hash
-from ingestion.source_sync.permissions import reader_change
+from ingestion.source_sync.permissions import GroupNotice, ItemReaders, TextState, reader_change
 from ingestion.source_sync.sync import SyncLost, SyncTask, notice_words
 from ingestion.source_sync.tally import SyncTally
 from kb_service.knowledge_sources import syncs
@@ -25,6 +25,7 @@ class SyncPreview:
         self._context = context
         self._task = task
         self._tally = SyncTally({}, {})
+        self._groups = GroupNotice(task.permissions)
 
     async def run(self) -> None:
         """Run to the end; the sync's row then says what would be done."""
@@ -32,6 +33,7 @@ class SyncPreview:
         async with aclosing(self._task.connector.items()) as listing:
             async for item in listing:
                 hashes.add(key_hash(item.key))
+                self._groups.note(item)
                 summary = await self._task.lookup.find(item.key)
                 self._count_readers(item, summary)
                 if item.failure is not None:
@@ -47,15 +49,16 @@ class SyncPreview:
             await self._count_gone(hashes)
         async with unit_of_work(self._context.database) as work:
             connector = self._task.connector
-            values = self._tally.values | {"is_cut": connector.is_cut, "failure": notice_words(connector)}
+            values = self._tally.values | {"is_cut": connector.is_cut, "failure": notice_words(connector, self._groups)}
             await syncs.end(work, self._task.lease, SyncStatus.COMPLETED, **values)
 
     def _count_readers(self, item: SourceItem, summary: ItemSummary | None) -> None:
         """Count whose readers would change, besides what else becomes of it."""
         if summary is not None and not (summary.has_document and summary.is_owner):
             return
-        before, is_behind = (summary.levels, summary.is_behind) if summary is not None else (None, False)
-        change = reader_change(self._task.permissions, item, before, is_behind=is_behind)
+        before = ItemReaders(summary.levels, summary.next_levels) if summary is not None else ItemReaders()
+        text = TextState.COMING if summary is not None and summary.is_behind else TextState.SHOWN
+        change = reader_change(self._task.permissions, item, before, text)
         if change.outcome is not None and not (summary is None and item.failure is not None):
             self._tally.add(change.outcome, item.name)
 

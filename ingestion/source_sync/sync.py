@@ -28,12 +28,14 @@ from ingestion.source_sync.item_lookup import ItemLookup, ItemSummary
 from ingestion.source_sync.item_marks import ItemMarks
 from ingestion.source_sync.items import StoredRow, key_hash
 from ingestion.source_sync.permissions import (
-    AppliedLevels,
+    GroupNotice,
+    ItemReaders,
     PermissionMap,
     ReaderChange,
+    TextState,
     apply_change,
-    is_behind,
     reader_change,
+    text_state,
 )
 from ingestion.source_sync.tally import Outcome, SyncTally
 from kb_service.documents import update as document_update
@@ -96,6 +98,7 @@ class SourceSync:
         self._tally = SyncTally(task.row.counts, task.row.examples)
         self._marks = ItemMarks()
         self._met: set[str] = set()
+        self._groups = GroupNotice(task.permissions)
 
     async def run(self) -> None:
         """Run to the end; the sync's row then says what became of it."""
@@ -103,6 +106,7 @@ class SourceSync:
         new: list[SourceItem] = []
         async with aclosing(self._task.connector.items()) as listing:
             async for item in listing:
+                self._groups.note(item)
                 await self._process(item, new if may_be_renamed else None)
         await self._write_marks()
         # Only now it is known what is gone, and so what may have been renamed.
@@ -146,7 +150,7 @@ class SourceSync:
     async def _note_failure(self, item: SourceItem, failure: ReadFailure, summary: ItemSummary | None) -> None:
         if summary is None:
             await self._write_failure(item, failure, None)
-        elif summary.has_failed_with(failure) and not self._summary_change(item, summary, is_behind=True).is_change:
+        elif summary.has_failed_with(failure) and not self._summary_change(item, summary, TextState.UNREAD).is_change:
             self._tally.add("failed", item.name)
             self._marks.add_failed(key_hash(item.key))
         else:
@@ -156,30 +160,29 @@ class SourceSync:
         self._tally.add("unchanged", item.name)
         is_other = dict(item.state) != summary.known_item.state
         self._marks.add_unchanged(key_hash(item.key), item.state if is_other else None)
-        if self._summary_change(item, summary, is_behind=summary.is_behind).is_change:
+        text = TextState.COMING if summary.is_behind else TextState.SHOWN
+        if self._summary_change(item, summary, text).is_change:
             row, document = await self._task.lookup.find_row(item.key) or (None, None)
             if row is not None and document is not None:
                 await self._change_readers(item, row, document)
 
-    def _summary_change(self, item: SourceItem, summary: ItemSummary, *, is_behind: bool) -> ReaderChange:
-        before = summary.levels
+    def _summary_change(self, item: SourceItem, summary: ItemSummary, text: TextState) -> ReaderChange:
+        before = ItemReaders(summary.levels, summary.next_levels)
         if not summary.is_owner:
             return ReaderChange(before, before)
-        return reader_change(self._task.permissions, item, before, is_behind=is_behind)
+        return reader_change(self._task.permissions, item, before, text)
 
     def _reader_change(
         self,
         item: SourceItem,
         row: KnowledgeSourceItem | None,
-        document: Document | None,
-        *,
-        only_narrower: bool = False,
+        text: TextState,
     ) -> ReaderChange:
-        before = row.readers if row is not None else None
+        before = ItemReaders(row.readers, row.next_readers) if row is not None else ItemReaders()
         if row is not None and not row.is_owner:
             # Somebody's own document.
             return ReaderChange(before, before)
-        return reader_change(self._task.permissions, item, before, is_behind=only_narrower or is_behind(document))
+        return reader_change(self._task.permissions, item, before, text)
 
     async def _adopt_readers(
         self, work: UnitOfWork, item: SourceItem, change: ReaderChange, document: Document, *, is_new: bool = False
@@ -191,13 +194,13 @@ class SourceSync:
         return document
 
     async def _change_readers(self, item: SourceItem, row: KnowledgeSourceItem, document: Document) -> None:
-        change = self._reader_change(item, row, document)
         async with unit_of_work(self._context.database) as work:
             current = await work.session.get(KnowledgeSourceItem, (row.source_id, row.key_hash))
             if current is not None:
+                change = self._reader_change(item, row, text_state(document))
                 with suppress(DocumentNotFound):
                     await self._adopt_readers(work, item, change, document)
-                current.readers = change.levels
+                current.readers, current.next_readers = change.after.levels, change.after.waiting
                 work.session.add(current)
             await self._guard(work)
 
@@ -277,11 +280,11 @@ class SourceSync:
         elif is_owner and row is not None:
             current = await self._adopt_name(work, item, content.name, row, current)
         is_new = result.outcome is UploadOutcome.CREATED
-        change = ReaderChange(None, None)
+        change = ReaderChange(ItemReaders(), ItemReaders())
         if is_owner:
-            change = self._reader_change(item, None if is_new else row, None if is_new else current)
+            change = self._reader_change(item, None if is_new else row, text_state(current))
         current = await self._adopt_readers(work, item, change, current, is_new=is_new)
-        await self._write(work, item, document=current, is_owner=is_owner, readers=change.levels)
+        await self._write(work, item, change.after, document=current, is_owner=is_owner)
         return result
 
     async def _rename(
@@ -291,9 +294,9 @@ class SourceSync:
         current = await work.session.get(KnowledgeSourceItem, (row.source_id, row.key_hash))
         if current is not None:
             await work.session.delete(current)
-        change = self._reader_change(item, row, document)
+        change = self._reader_change(item, row, text_state(document))
         document = await self._adopt_readers(work, item, change, document)
-        await self._write(work, item, document=document, is_owner=True, readers=change.levels)
+        await self._write(work, item, change.after, document=document)
 
     async def _adopt_name(
         self, work: UnitOfWork, item: SourceItem, name: str, row: KnowledgeSourceItem, document: Document
@@ -317,24 +320,24 @@ class SourceSync:
         self._tally.add("failed", item.name)
         row, document = stored or (None, None)
         async with unit_of_work(self._context.database) as work:
-            readers = row.readers if row is not None else None
+            readers = ItemReaders(row.readers, row.next_readers) if row is not None else ItemReaders()
             if row is not None and document is not None:
-                change = self._reader_change(item, row, document, only_narrower=True)
+                change = self._reader_change(item, row, TextState.UNREAD)
                 with suppress(DocumentNotFound):
                     await self._adopt_readers(work, item, change, document)
-                readers = change.levels
-            await self._write(work, item, failure=failure, readers=readers)
+                readers = change.after
+            await self._write(work, item, readers, failure=failure)
             await self._guard(work)
 
     async def _write(
         self,
         work: UnitOfWork,
         item: SourceItem,
+        readers: ItemReaders,
         *,
         document: Document | None = None,
         is_owner: bool = True,
         failure: ReadFailure | None = None,
-        readers: AppliedLevels | None = None,
     ) -> None:
         """Write the item's row: with its document, or with the reason why that stays as it is."""
         key = (self._task.source.id, key_hash(item.key))
@@ -344,7 +347,8 @@ class SourceSync:
         if document is not None:
             row.document_id, row.is_owner, row.name = document.id, is_owner, document.name
             row.fingerprint, row.state = item.fingerprint, dict(item.state)
-        row.failure, row.readers = failure.words if failure else None, readers
+        row.failure = failure.words if failure else None
+        row.readers, row.next_readers = readers.levels, readers.waiting
         row.seen_in, row.updated_at = self._task.row.id, await database_now(work.session)
         work.session.add(row)
         await work.session.flush()
@@ -400,17 +404,24 @@ class SourceSync:
 
     async def _write_end(self, status: SyncStatus) -> None:
         connector = self._task.connector
-        values = self._tally.values | {"failure": notice_words(connector)}
+        values = self._tally.values | {"failure": notice_words(connector, self._groups)}
         async with unit_of_work(self._context.database) as work:
             if not await syncs.end(work, self._task.lease, status, is_cut=connector.is_cut, **values):
                 raise SyncLost
         log.info("source_sync.ended", sync_id=self._task.row.id, status=status.value)
 
 
-def notice_words(connector: SourceConnector) -> dict[str, str] | None:
-    """What a connector has to say of a listing that came to its end."""
-    notice = connector.notice if isinstance(connector, ConnectorWithNotice) else None
-    return notice.words if notice else None
+def notice_words(connector: SourceConnector, groups: GroupNotice) -> dict[str, str] | None:
+    """What there is to say of a listing that came to its end: by its connector, and of groups without members."""
+    notices = [connector.notice if isinstance(connector, ConnectorWithNotice) else None, groups.failure]
+    words = [notice.words for notice in notices if notice is not None]
+    if not words:
+        return None
+    both = {
+        name: ("；" if name.endswith("_zh") else "; ").join(part[name] for part in words if part[name])
+        for name in words[0]
+    }
+    return both | {"reason": words[0]["reason"]}
 
 
 def refusal(error: AgentexError) -> ReadFailure:

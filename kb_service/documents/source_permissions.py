@@ -1,6 +1,8 @@
 """Restriction of documents to those whom their source admits."""
 
 from pydantic import JsonValue
+from sqlalchemy import ColumnElement
+from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.audit.log import AuditAction, AuditTarget, audit
@@ -13,7 +15,7 @@ from kb_service.documents import source_readers
 from kb_service.documents.actions import get_documents_for_update
 from kb_service.documents.permissions import mark_narrowed, require_room
 from kb_service.documents.source_readers import Levels
-from kb_service.models import Document
+from kb_service.models import Document, KnowledgeSourceItem
 from kb_service.visibility import SYSTEM_VIEWER
 
 
@@ -60,6 +62,47 @@ async def restrict_to_levels(
     audit(session, action, AuditTarget(Document.SHARE_KIND, document.id), details=details)
     await session.flush()
     return document
+
+
+async def has_next_readers(session: AsyncSession, document_id: str) -> bool:
+    """Whether lists wait for the text of a document that searches do not see yet."""
+    query = select(KnowledgeSourceItem.key_hash).where(*_is_waiting(document_id))
+    return (await session.exec(query)).first() is not None
+
+
+async def settle_readers(work: UnitOfWork, document_id: str) -> None:
+    """Let a document be read by whom its present text admits, where lists of an earlier one still count.
+
+    Does nothing while searches see the earlier text.
+
+    Raises:
+        DocumentNotFound: it is gone.
+    """
+    session = work.session
+    document = await session.get(Document, document_id)
+    if document is None:
+        raise DocumentNotFound
+    # A sync that changes lists holds this lock, too.
+    await lock_names(session, document.knowledge_base_id)
+    await session.refresh(document)
+    item = (await session.exec(select(KnowledgeSourceItem).where(*_is_waiting(document_id)))).first()
+    if item is None or item.next_readers is None or shows_earlier_text(document):
+        return
+    item.readers, item.next_readers = item.next_readers, None
+    session.add(item)
+    await restrict_to_levels(
+        work, document.knowledge_base_id, document_id, item.readers or [], source_id=item.source_id
+    )
+
+
+def shows_earlier_text(document: Document) -> bool:
+    """Whether searches see the text of a file that was replaced since."""
+    return bool(document.superseded_keys)
+
+
+def _is_waiting(document_id: str) -> tuple[ColumnElement[bool], ...]:
+    item = KnowledgeSourceItem
+    return col(item.document_id) == document_id, col(item.next_readers).is_not(None), col(item.is_owner).is_(True)
 
 
 async def _take_free_name(session: AsyncSession, present: DocumentsByName, document: Document) -> None:

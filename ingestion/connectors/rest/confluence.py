@@ -26,6 +26,7 @@ from ingestion.connectors.base import (
 )
 from ingestion.connectors.permissions import PermissionSettings
 from ingestion.connectors.rest.confluence_restrictions import EXPANSION, ContentId, PlacedContent, RestrictionReader
+from ingestion.connectors.rest.confluence_spaces import SpaceReader, next_cursor
 from ingestion.connectors.rest.confluence_storage import storage_page
 from ingestion.connectors.rest.connector import RestConnector, RestSettings, Token, title_part
 from ingestion.connectors.rest.failures import Advice, ServiceTerms, unexpected_answer
@@ -37,7 +38,6 @@ from kb_service.document_names import document_name
 _PAGE = 100
 _CURRENT = "current"
 _ENDING = ".html"
-_CURSORS = ("cursor", "start")
 _CLOUD_HOSTS = (".atlassian.net", ".jira-dev.com")
 _CLOUD_API = "api.atlassian.com"
 _Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9~._-]{1,255}$")]
@@ -66,7 +66,8 @@ class ConfluenceSettings(RestSettings, PermissionSettings):
 
     Without ``spaces`` (keys) all pages are read that the credentials see. Pages must have one of ``labels``, and
     fulfil ``cql``, if those are given. With ``attachments`` the files on them are read, too. ``edition`` is by itself the
-    cloud for the hosts of Atlassian. Permissions are the restrictions of pages to view them, and those of the pages above.
+    cloud for the hosts of Atlassian. Permissions are those to view a space (unless ``space_permissions`` is ``ignore``: all
+    who read the knowledge base may view the spaces), and the restrictions of pages and of those above them.
     """
 
     edition: Literal["auto", "cloud", "data_center"] = "auto"
@@ -74,6 +75,7 @@ class ConfluenceSettings(RestSettings, PermissionSettings):
     labels: Annotated[tuple[_Label, ...], Field(max_length=50, strict=False)] = ()
     cql: Annotated[str, Field(max_length=1000)] = ""
     attachments: bool = False
+    space_permissions: Literal["keep", "ignore"] = "keep"
 
     @property
     def is_cloud(self) -> bool:
@@ -133,7 +135,6 @@ class _PageEntry(PlacedContent):
     title: str
     status: str = _CURRENT
     version: _Version
-    space: dict[str, object] = Field(default_factory=dict[str, object])
     links: _Links = Field(default_factory=_Links, alias="_links")
 
 
@@ -190,7 +191,7 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
 
     @property
     def notice(self) -> ReadFailure | None:
-        """That restrictions could not be read."""
+        """That permissions could not be read."""
         return self._restrictions.notice if self._restrictions is not None else None
 
     def _open(self, credentials: dict[str, str]) -> JsonClient:
@@ -205,7 +206,10 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
 
     async def _list(self, client: JsonClient) -> AsyncGenerator[SourceItem]:
         settings = self._settings
-        self._restrictions = RestrictionReader(client, _TERMS) if settings.keeps_permissions else None
+        if settings.keeps_permissions:
+            spaces = SpaceReader(client, _TERMS, is_cloud=settings.is_cloud)
+            keeps_spaces = settings.space_permissions == "keep"
+            self._restrictions = RestrictionReader(client, _TERMS, spaces if keeps_spaces else None)
         expansion = ",".join(["version", "space", *(EXPANSION if settings.keeps_permissions else ())])
         if settings.query:
             query: dict[str, str | int] = {"cql": settings.query, "expand": expansion, "limit": _PAGE}
@@ -247,13 +251,13 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
             answer = await client.get(path, _PageList, query | cursor)
             for entry in answer.results:
                 if entry.status == _CURRENT:
-                    readers = await self._restrictions.readers(entry) if self._restrictions else None
+                    readers = await self._restrictions.readers(entry, space) if self._restrictions else None
                     item = replace(self._item(entry, answer.links.base, space), readers=readers)
                     yield item
                     if self._settings.attachments:
                         async for attachment in self._attachments(client, item):
                             yield attachment
-            cursor = _cursor(answer.links)
+            cursor = next_cursor(answer.links.next)
 
     async def _attachments(self, client: JsonClient, page: SourceItem) -> AsyncGenerator[SourceItem]:
         """The files on a page that a parser can read."""
@@ -275,7 +279,7 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
             for entry in answer.results:
                 if entry.status == _CURRENT and entry.path and has_parser(entry.title, self._environment.support):
                     yield self._file(entry, page)
-            cursor = _cursor(answer.links)
+            cursor = next_cursor(answer.links.next)
 
     def _file(self, entry: _Attachment, page: SourceItem) -> SourceItem:
         limit, attributes = self._environment.max_bytes, {**page.attributes, "attachment": entry.title[:500]}
@@ -304,8 +308,8 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
                 yield block
 
     def _item(self, entry: _PageEntry, base: str, space: str) -> SourceItem:
-        key = space or entry.space.get("key")
-        parts = [key] if isinstance(key, str) and key else []
+        key = space or entry.space_key
+        parts = [key] if key else []
         webui = entry.links.webui
         url = f"{base or self._settings.api_url}{webui}" if webui.startswith("/") else ""
         return SourceItem(
@@ -331,14 +335,6 @@ class ConfluenceConnector(RestConnector[ConfluenceSettings, JsonClient]):
 
 def _fingerprint(version: _Version) -> str:
     return f"{version.number}:{version.written_at}"
-
-
-def _cursor(links: _Links) -> dict[str, str] | None:
-    """What leads to the next page of a list; None on the last."""
-    if not links.next:
-        return None
-    params = httpx.URL(links.next).params
-    return {name: params[name] for name in _CURSORS if name in params}
 
 
 def _no_space(key: str) -> ReadFailure:

@@ -1,18 +1,21 @@
-"""Restrictions of Confluence's pages to view them.
+"""Permissions to view Confluence's pages: their own restrictions, those of the pages above, and those of their space.
 
 By the resource that both editions have: developer.atlassian.com/cloud/confluence/rest/v1/api-group-content-restrictions
 (Get restrictions for operation), and …/server/confluence/rest (Content Restrictions). The cloud's API v2 names the parent
 of a page, and has the ancestors of one (…/cloud/confluence/rest/v2/api-group-ancestors).
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AliasPath, BaseModel, Field
 
 from ingestion.connectors.base import Readers, ReadFailure
 from ingestion.connectors.permissions import NOBODY, SourcePerson, group_identity
+from ingestion.connectors.rest.confluence_spaces import Level, SpaceName, SpaceReader
 from ingestion.connectors.rest.failures import ServiceTerms, unexpected_answer
 from ingestion.connectors.rest.json_client import ApiError, JsonClient
+from ingestion.connectors.rest.json_values import as_text
 
 EXPANSION = ("ancestors", "restrictions.read.restrictions.user", "restrictions.read.restrictions.group")
 """What lists of the older API are asked for, so that each page needs no request of its own."""
@@ -20,7 +23,7 @@ ContentId = Annotated[str, Field(pattern=r"^[0-9]{1,30}$")]
 _PAGE = 200
 _MOST_PAGES = 50
 _MOST_ANCESTORS = 250
-_Level = tuple[str, ...] | None
+_NAMED_SPACES = 10
 
 
 class _Viewer(BaseModel):
@@ -72,32 +75,49 @@ class PlacedContent(BaseModel):
     parent_id: ContentId | None = Field(default=None, alias="parentId")
     ancestors: tuple[_Ancestor, ...] | None = None
     restriction: _Restriction | None = Field(default=None, validation_alias=AliasPath("restrictions", "read"))
+    space_id: ContentId | None = Field(default=None, alias="spaceId")
+    space: dict[str, object] = Field(default_factory=dict[str, object])
+
+    @property
+    def space_key(self) -> str:
+        """The key of its space, where the list has it."""
+        return as_text(self.space.get("key"))
+
+    def space_name(self, key: str) -> SpaceName:
+        """The space that it is in; ``key``: of the space that is listed."""
+        id_ = str(self.space_id or self.space.get("id") or "")
+        return SpaceName(self.space_key or key, id_ if id_.isdecimal() else "")
 
 
 class RestrictionReader:
-    """Who may view pages: those whom the page and each page above it admit. Each of them is asked for once.
+    """Who may view pages: those whom the space, each page above and the page itself admit. Each is asked for once.
 
     What can't be read admits nobody.
+
+    Args:
+        spaces: None: spaces admit everybody.
     """
 
-    def __init__(self, client: JsonClient, terms: ServiceTerms) -> None:
+    def __init__(self, client: JsonClient, terms: ServiceTerms, spaces: SpaceReader | None) -> None:
         self._client = client
         self._terms = terms
-        self._levels: dict[str, _Level] = {}
+        self._spaces = spaces
+        self._levels: dict[str, Level] = {}
         self._ancestors: dict[str, tuple[str, ...]] = {}
         self._failed: set[str] = set()
         self._unread = 0
 
     @property
     def notice(self) -> ReadFailure | None:
-        """What to know of restrictions that could not be read; None for nothing."""
-        return _unread(self._unread) if self._unread else None
+        """What to know of permissions that could not be read; None for nothing."""
+        spaces = sorted({*self._spaces.unread.values()}) if self._spaces else []
+        return _unread(self._unread, spaces) if self._unread else None
 
-    async def readers(self, page: PlacedContent) -> Readers:
+    async def readers(self, page: PlacedContent, space_key: str = "") -> Readers:
         """The lists of a page; raises ``ApiError`` only for what every request would meet."""
         try:
-            ancestors = await self._ancestors_of(page)
-            levels = [await self._level(id_) for id_ in ancestors]
+            levels = [await self._spaces.level(page.space_name(space_key))] if self._spaces else []
+            levels += [await self._level(id_) for id_ in await self._ancestors_of(page)]
             levels.append(await self._level(page.id, page.restriction))
         except ApiError as error:
             if error.is_general:
@@ -129,7 +149,7 @@ class RestrictionReader:
             raise ApiError(unexpected_answer(self._terms))
         return ids
 
-    async def _level(self, id_: str, listed: _Restriction | None = None) -> _Level:
+    async def _level(self, id_: str, listed: _Restriction | None = None) -> Level:
         if id_ in self._failed:
             # Not asked for again with each page below it.
             raise ApiError(unexpected_answer(self._terms))
@@ -138,7 +158,7 @@ class RestrictionReader:
             self._levels[id_] = _level_of([listed.restrictions]) if listed and is_whole else await self._ask(id_)
         return self._levels[id_]
 
-    async def _ask(self, id_: str) -> _Level:
+    async def _ask(self, id_: str) -> Level:
         path, parts = f"/rest/api/content/{id_}/restriction/byOperation/read", list[_Subjects]()
         self._failed.add(id_)
         start = 0
@@ -159,7 +179,7 @@ def _is_full(subjects: _Subjects) -> bool:
     return any(len(part.results) >= min(part.limit, _PAGE) for part in (subjects.user, subjects.group))
 
 
-def _level_of(parts: list[_Subjects]) -> _Level:
+def _level_of(parts: list[_Subjects]) -> Level:
     """Identities of whom a restriction names; None for no restriction."""
     users = [user for part in parts for user in part.user.results]
     groups = [group for part in parts for group in part.group.results]
@@ -169,11 +189,25 @@ def _level_of(parts: list[_Subjects]) -> _Level:
     return tuple(sorted(identities | {group_identity(group.name) for group in groups}))
 
 
-def _unread(count: int) -> ReadFailure:
+def _unread(count: int, spaces: Sequence[str]) -> ReadFailure:
+    pages = f"The permissions of {count} pages could not be read: their documents are for the owner alone"
+    pages_zh = f"{count} 个页面的权限无法读取：对应文档仅知识库所有者可见"
+    if not spaces:
+        return ReadFailure(
+            "permissions_unread",
+            pages,
+            pages_zh,
+            "Let the account of the token view the restrictions of these pages and of those above them, and synchronize again",
+            "请允许令牌所属账户查看这些页面及其上级页面的权限，然后重新同步",
+        )
+    examples, more = spaces[:_NAMED_SPACES], len(spaces) > _NAMED_SPACES
     return ReadFailure(
         "permissions_unread",
-        f"The permissions of {count} pages could not be read: their documents are for the owner alone",
-        f"{count} 个页面的权限无法读取：对应文档仅知识库所有者可见",
-        "Let the account of the token view the restrictions of these pages and of those above them, and synchronize again",
-        "请允许令牌所属账户查看这些页面及其上级页面的权限，然后重新同步",
+        f"{pages}. Not readable are also the permissions of the spaces {', '.join(examples)}{' and more' if more else ''}",
+        f"{pages_zh}。其中无法读取权限的空间：{'、'.join(examples)}{' 等' if more else ''}",
+        "Let the account of the token see the permissions of these spaces (in a data center, from version 9.1 on, as their "
+        "administrator), and synchronize again; or set space_permissions to ignore, if all who read the knowledge base may "
+        "view the spaces as a whole",
+        "请允许令牌所属账户查看这些空间的权限（Data Center 需 9.1 及以上版本，且该账户为空间管理员），然后重新同步；"
+        "若知识库的所有读者都可以查看这些空间，可将 space_permissions 设为 ignore",
     )

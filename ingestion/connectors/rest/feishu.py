@@ -7,7 +7,7 @@ of child nodes, Get node information; Drive › List files in a folder; Docs ›
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -23,12 +23,16 @@ from ingestion.connectors.base import (
     ConnectorEnvironment,
     ConnectorSettings,
     ItemUnreadable,
+    Readers,
+    ReadFailure,
     SourceItem,
     too_large,
 )
+from ingestion.connectors.permissions import PermissionSettings
 from ingestion.connectors.rest.connector import RestConnector, RestSettings, title_part
 from ingestion.connectors.rest.failures import Advice, Refusal, ServiceTerms, refusal_failure
 from ingestion.connectors.rest.feishu_blocks import document_markdown
+from ingestion.connectors.rest.feishu_permissions import CollaboratorReader, SharedDocument
 from ingestion.connectors.rest.json_client import ApiError, JsonClient, PageTurner
 from ingestion.connectors.rest.json_values import JsonMapping
 from kb_service.document_names import document_name
@@ -41,8 +45,8 @@ _RENEW_SECONDS = 300
 _REFUSALS: Mapping[int, Refusal] = {
     99991400: Refusal.LIMIT,
     **dict.fromkeys((10003, 10012, 10014, 10015, 99991661, 99991663, 99991664, 99991665), Refusal.CREDENTIALS),
-    **dict.fromkeys((99991672, 99991679, 131006, 1061004, 1770032), Refusal.ACCESS),
-    **dict.fromkeys((131005, 1061003, 1061007, 1770002, 1770003), Refusal.MISSING),
+    **dict.fromkeys((99991672, 99991679, 131006, 1061004, 1063002, 1770032), Refusal.ACCESS),
+    **dict.fromkeys((131005, 1061003, 1061007, 1063005, 1770002, 1770003), Refusal.MISSING),
 }
 _TERMS = ServiceTerms(
     "Feishu",
@@ -66,11 +70,12 @@ _Token = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{0,100}$")]
 _Body = TypeVar("_Body")
 
 
-class FeishuSettings(RestSettings):
+class FeishuSettings(RestSettings, PermissionSettings):
     """Settings of a wiki space, of a wiki page with what is below it, or of a folder: exactly one of the three.
 
     ``url`` is that of the open platform: ``https://open.feishu.cn``, ``https://open.larksuite.com``, or that of a
-    private deployment.
+    private deployment. Permissions are the collaborators of a document, and whom its link admits; ``tenant`` in ``groups``
+    is everybody in the organisation, chats, departments and user groups have their ids.
     """
 
     url: str = Field(default="https://open.feishu.cn", min_length=1, max_length=2048)
@@ -111,6 +116,7 @@ class _WikiNode(BaseModel):
     obj_edit_time: str = ""
     has_child: bool = False
     space_id: str = ""
+    parent_node_token: str = ""
 
 
 class _NodePage(BaseModel):
@@ -212,6 +218,12 @@ class FeishuConnector(RestConnector[FeishuSettings, FeishuClient]):
     def __init__(self, settings: FeishuSettings, environment: ConnectorEnvironment) -> None:
         super().__init__(settings, environment)
         self._token = AccessToken()
+        self._collaborators: CollaboratorReader | None = None
+
+    @property
+    def notice(self) -> ReadFailure | None:
+        """That permissions could not be read."""
+        return self._collaborators.notice if self._collaborators is not None else None
 
     async def check(self) -> None:
         await super().check()
@@ -228,6 +240,7 @@ class FeishuConnector(RestConnector[FeishuSettings, FeishuClient]):
 
     async def _list(self, client: FeishuClient) -> AsyncGenerator[SourceItem]:
         settings = self._settings
+        self._collaborators = CollaboratorReader(client) if settings.keeps_permissions else None
         if settings.folder_token:
             async for item in self._files(client):
                 yield item
@@ -237,8 +250,9 @@ class FeishuConnector(RestConnector[FeishuSettings, FeishuClient]):
             answer = await client.get("/wiki/v2/spaces/get_node", _NodeAnswer, {"token": settings.node_token})
             node = answer.data.node
             space_id, parent = node.space_id, node.node_token
+            readers = await self._node_readers(node, space_id)
             if node.obj_type == _DOCUMENT:
-                yield _node_item(node)
+                yield replace(_node_item(node), readers=readers)
         async for item in self._nodes(client, space_id, parent):
             yield item
 
@@ -256,11 +270,20 @@ class FeishuConnector(RestConnector[FeishuSettings, FeishuClient]):
                 for node in page.items:
                     if node.has_child:
                         parents.append(node.node_token)
+                    readers = await self._node_readers(node, space_id)
                     if node.obj_type == _DOCUMENT:
-                        yield _node_item(node)
+                        yield replace(_node_item(node), readers=readers)
                 if not page.has_more:
                     break
                 query["page_token"] = page.page_token
+
+    async def _node_readers(self, node: _WikiNode, space_id: str) -> Readers | None:
+        """Who may read a page; those of another kind are asked for because of the pages below."""
+        if self._collaborators is None or not (node.obj_type == _DOCUMENT or node.has_child):
+            return None
+        parent, space_id = node.parent_node_token, _checked(node.space_id or space_id)
+        page = SharedDocument(_checked(node.node_token), "wiki", parent, space_id, node.has_child)
+        return await self._collaborators.readers(page)
 
     async def _files(self, client: FeishuClient) -> AsyncGenerator[SourceItem]:
         """The documents of the folder and of the folders in it."""
@@ -274,10 +297,16 @@ class FeishuConnector(RestConnector[FeishuSettings, FeishuClient]):
                     if file.type == _FOLDER:
                         folders.append(file.token)
                     elif file.type == _DOCUMENT:
-                        yield _item(file.token, file.name, file.modified_time, file.url)
+                        item = _item(file.token, file.name, file.modified_time, file.url)
+                        yield replace(item, readers=await self._file_readers(file))
                 if not page.has_more:
                     break
                 query["page_token"] = page.next_page_token
+
+    async def _file_readers(self, file: _File) -> Readers | None:
+        if self._collaborators is None:
+            return None
+        return await self._collaborators.readers(SharedDocument(_checked(file.token), _DOCUMENT))
 
     async def _content(self, client: FeishuClient, item: SourceItem) -> bytes:
         path, blocks = f"/docx/v1/documents/{_checked(item.key)}/blocks", list[JsonMapping]()

@@ -60,7 +60,7 @@ export function FormDialog({
             <ErrorNotice error={send.error} />
           </div>
         )}
-        <DialogActions>
+        <DialogActions held={wide}>
           <Button onClick={onClose}>{t("action.cancel")}</Button>
           {actions}
           <Button type="submit" variant={danger ? "danger" : "primary"} busy={send.isPending} disabled={disabled}>

@@ -44,9 +44,9 @@ export function Dialog({
   );
 }
 
-/** The buttons at a dialog's end. */
-export function DialogActions({ children }: { children: ReactNode }) {
-  return <footer className={styles.actions}>{children}</footer>;
+/** The buttons at a dialog's end; with `held` they stay in sight while what is above them is scrolled. */
+export function DialogActions({ held, children }: { held?: boolean; children: ReactNode }) {
+  return <footer className={[styles.actions, held && styles.held].filter(Boolean).join(" ")}>{children}</footer>;
 }
 
 export function ConfirmDialog({

@@ -4,14 +4,17 @@ import { SelectField, SwitchField, TextAreaField, TextField } from "@/components
 import form from "../Form.module.css";
 import { CONNECTOR_FORMS, type ConnectorName, type Field, type Values } from "./connectorForms";
 
-interface Props {
+export interface SettingProps {
   connector: ConnectorName;
   values: Values;
   onChange: (part: Values) => void;
 }
 
-export function SettingFields({ connector, values, onChange }: Props) {
-  const fields = CONNECTOR_FORMS[connector].fields.filter(({ isShown }) => !isShown || isShown(values));
+/** Those of one part; the first setting of a kind is the place, and the others say what is read. */
+export function SettingFields({ connector, values, onChange, part }: SettingProps & { part: Field["part"] }) {
+  const fields = CONNECTOR_FORMS[connector].fields.filter(
+    (field, index) => (field.part ?? (index === 0 ? "place" : undefined)) === part && (field.isShown?.(values) ?? true),
+  );
   const shown = (field: Field) => (
     <SettingField key={field.name} connector={connector} field={field} values={values} onChange={onChange} />
   );
@@ -30,7 +33,7 @@ export function SettingFields({ connector, values, onChange }: Props) {
   );
 }
 
-function SettingField({ connector, field, values, onChange }: Props & { field: Field }) {
+function SettingField({ connector, field, values, onChange }: SettingProps & { field: Field }) {
   const { t, i18n } = useTranslation("knowledge");
   const { name, kind } = field;
   const path = `settings.${name}`;

@@ -8,7 +8,8 @@ import { FormDialog } from "@/components/forms/FormDialog";
 import { formatDuration } from "@/i18n/format";
 import { CredentialFields } from "./CredentialFields";
 import { CONNECTOR_NAMES } from "./connectorForms";
-import { SettingFields } from "./SettingFields";
+import { PermissionFields } from "./PermissionFields";
+import { SettingFields, type SettingProps } from "./SettingFields";
 import { bodyOf, draftOf, intervals, isComplete, type SourceDraft, valuesOf } from "./sourceDraft";
 import { connectorsQuery, type KnowledgeSource, saveSource, useSourceRefresh } from "./sourceQueries";
 
@@ -26,6 +27,11 @@ export function SourceForm({ kbId, source, onClose }: Props) {
   const refresh = useSourceRefresh(kbId);
   const [draft, setDraft] = useState(() => draftOf(source));
   const change: Change = (part) => setDraft((before) => ({ ...before, ...part }));
+  const settings: SettingProps = {
+    connector: draft.connector,
+    values: draft.values,
+    onChange: (part) => change({ values: { ...draft.values, ...part } }),
+  };
   return (
     <FormDialog
       title={source ? t("source.edit_title", { name: source.name }) : t("source.add")}
@@ -41,12 +47,9 @@ export function SourceForm({ kbId, source, onClose }: Props) {
       onClose={onClose}
     >
       {!source && <ConnectorField draft={draft} onChange={change} />}
-      <SettingFields
-        connector={draft.connector}
-        values={draft.values}
-        onChange={(part) => change({ values: { ...draft.values, ...part } })}
-      />
+      <SettingFields {...settings} part="place" />
       <CredentialFields draft={draft} stored={source?.credentials_set ?? []} onChange={change} />
+      <SettingFields {...settings} part={undefined} />
       <TextField
         label={t("field.name")}
         hint={t("source.name_hint")}
@@ -65,6 +68,7 @@ export function SourceForm({ kbId, source, onClose }: Props) {
         }))}
         onChange={({ target }) => change({ every: target.value })}
       />
+      <PermissionFields key={draft.connector} {...settings} />
     </FormDialog>
   );
 }

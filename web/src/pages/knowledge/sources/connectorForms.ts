@@ -66,6 +66,7 @@ export type SettingName =
   | "read"
   | "id_key"
   | "permissions"
+  | "space_permissions"
   | "groups"
   | "people"
   | "host"
@@ -100,6 +101,8 @@ export interface Field {
   choices?: readonly string[];
   min?: number;
   max?: number;
+  /** Where it stands: with the address before the credentials, or apart below all others. */
+  part?: "place" | "permissions";
   isShown?: (values: Values) => boolean;
 }
 
@@ -119,10 +122,12 @@ const PATTERNS: readonly Field[] = [
   { name: "exclude", kind: "patterns" },
 ];
 
+const keepsPermissions = ({ permissions }: Values) => permissions === "keep";
+const KEEP = { kind: "choice", choices: ["keep", "ignore"], initial: "keep", part: "permissions" } as const;
 const PERMISSIONS: readonly Field[] = [
-  { name: "permissions", kind: "choice", choices: ["keep", "ignore"], initial: "keep" },
-  { name: "groups", kind: "json", isShown: ({ permissions }) => permissions === "keep" },
-  { name: "people", kind: "json", isShown: ({ permissions }) => permissions === "keep" },
+  { name: "permissions", ...KEEP },
+  { name: "groups", kind: "json", part: "permissions", isShown: keepsPermissions },
+  { name: "people", kind: "json", part: "permissions", isShown: keepsPermissions },
 ];
 
 const QUERY: readonly Field[] = [
@@ -177,10 +182,10 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   s3: {
     fields: [
       { name: "bucket", kind: "text", required: true },
-      { name: "endpoint", kind: "url" },
-      { name: "region", kind: "text", initial: "us-east-1", required: true },
+      { name: "endpoint", kind: "url", part: "place" },
+      { name: "region", kind: "text", initial: "us-east-1", required: true, part: "place" },
+      { name: "addressing", kind: "choice", choices: ["auto", "path", "virtual"], initial: "auto", part: "place" },
       { name: "prefix", kind: "text" },
-      { name: "addressing", kind: "choice", choices: ["auto", "path", "virtual"], initial: "auto" },
       ...PATTERNS,
     ],
     credentials: ["access_key_id", "secret_access_key", "session_token"],
@@ -192,8 +197,8 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   imap: {
     fields: [
       { name: "host", kind: "text", required: true },
-      { name: "security", kind: "choice", choices: ["tls", "starttls", "plain"], initial: "tls" },
-      { name: "port", kind: "number", initial: "993", min: 0, max: 65_535 },
+      { name: "security", kind: "choice", choices: ["tls", "starttls", "plain"], initial: "tls", part: "place" },
+      { name: "port", kind: "number", initial: "993", min: 0, max: 65_535, part: "place" },
       { name: "max_messages", kind: "number", initial: "1000", min: 1, max: 20_000 },
       { name: "since", kind: "text" },
       { name: "attachments", kind: "switch", initial: false },
@@ -215,12 +220,13 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   confluence: {
     fields: [
       { name: "url", kind: "url", required: true },
-      { name: "edition", kind: "choice", choices: ["auto", "cloud", "data_center"], initial: "auto" },
+      { name: "edition", kind: "choice", choices: ["auto", "cloud", "data_center"], initial: "auto", part: "place" },
       { name: "cql", kind: "text" },
       { name: "attachments", kind: "switch", initial: false },
       { name: "spaces", kind: "patterns" },
       { name: "labels", kind: "patterns" },
       ...PERMISSIONS,
+      { name: "space_permissions", ...KEEP, isShown: keepsPermissions },
     ],
     credentials: ["email", "token"],
   },
@@ -230,6 +236,7 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       { name: "space_id", kind: "text" },
       { name: "node_token", kind: "text" },
       { name: "folder_token", kind: "text" },
+      ...PERMISSIONS,
     ],
     credentials: ["app_id", "app_secret"],
   },
@@ -252,8 +259,8 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   sql: {
     fields: [
       { name: "url", kind: "url", required: true },
-      { name: "tls", kind: "choice", choices: ["verify", "encrypt", "off"], initial: "verify" },
-      { name: "ca_certificate", kind: "lines", isShown: ({ tls }) => tls === "verify" },
+      { name: "tls", kind: "choice", choices: ["verify", "encrypt", "off"], initial: "verify", part: "place" },
+      { name: "ca_certificate", kind: "lines", part: "place", isShown: ({ tls }) => tls === "verify" },
       ...QUERY,
     ],
     credentials: ["username", "password"],
@@ -262,7 +269,7 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   llama_index: {
     fields: [
       { name: "reader", kind: "text", required: true },
-      { name: "arguments", kind: "json" },
+      { name: "arguments", kind: "json", part: "place" },
       { name: "load_arguments", kind: "json" },
       { name: "read", kind: "choice", choices: ["auto", "resources", "load_data"], initial: "auto" },
       { name: "id_key", kind: "text" },
