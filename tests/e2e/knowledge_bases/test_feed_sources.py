@@ -1,5 +1,6 @@
-"""Knowledge bases that are kept in step with RSS and Atom feeds."""
+"""Knowledge bases that are kept in step with RSS, Atom and JSON feeds."""
 
+import json
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -96,6 +97,39 @@ def test_contents_of_the_feed_itself_become_documents(writer: Api, site: WebSite
     site.pages[FEED] = ATOM.replace("crayfish", "eels").replace("10:00", "11:00")
     assert source.sync()["counts"] == {"updated": 1, "unchanged": 1}
     assert "eels" in source.contents()["The otter - a fisher.html"]
+
+
+def test_json_feeds_are_read_like_others(writer: Api, site: WebSite):
+    def feed(*items: dict[str, Any]) -> str:
+        return json.dumps({"version": "https://jsonfeed.org/version/1.1", "title": "News", "items": items})
+
+    otter = {"id": 7, "url": "/otter.html", "title": "The otter", "date_published": "2026-11-28T23:30:00-05:00"}
+    attachment = {"url": site.url("/owl.bin"), "mime_type": "audio/mpeg", "size_in_bytes": 10**12}
+    texts = [
+        {"id": "heron", "title": "The heron", "content_html": "<p>Herons eat frogs.</p>", "content_text": "No."},
+        {"id": "owl", "title": "The owl", "content_text": "Owls eat <mice>.\n\nAt night.", "attachments": [attachment]},
+    ]
+    site.pages["/feed.json"] = feed(otter)
+    pages = make_source(writer, site, "/feed.json")
+    assert pages.wait()["counts"] == {"created": 1}
+    document = pages.documents()["The otter.html"]
+    assert document["metadata"] == {"url": site.url("/otter.html"), "published": "2026-11-29"}
+    assert pages.contents() == {"The otter.html": site.pages["/otter.html"]}
+
+    site.pages["/feed.json"] = feed(*texts, otter)
+    source = make_source(writer, site, "/feed.json", linked_pages=False, max_items=2)
+    sync = source.wait()
+    assert (sync["counts"], sync["is_cut"]) == ({"created": 2}, True)
+    contents = source.contents()
+    assert "<h1>The heron</h1>\n<p>Herons eat frogs.</p>" in contents["The heron.html"]
+    assert "<p>Owls eat &lt;mice&gt;.</p>\n<p>At night.</p>" in contents["The owl.html"]
+    assert not site.sent["/owl.bin"]
+    site.pages["/feed.json"] = feed({**texts[0], "content_html": "<p>Herons eat eels.</p>"})
+    assert source.sync()["counts"] == {"updated": 1}
+    assert "eels" in source.contents()["The heron.html"]
+    site.pages["/feed.json"] = '{"version": "1.0", "items": []}'
+    assert source.sync()["failure"]["reason"] == "not_a_feed"
+    assert len(source.contents()) == 2
 
 
 def test_entries_that_cannot_be_read_fail_alone(embedded: Server, writer: Api, site: WebSite):
