@@ -72,6 +72,10 @@ export type SettingName =
   | "security"
   | "since"
   | "max_messages"
+  | "sign_in"
+  | "tenant"
+  | "token_url"
+  | "scope"
   | "include"
   | "exclude";
 export type CredentialName =
@@ -84,6 +88,9 @@ export type CredentialName =
   | "email"
   | "app_id"
   | "app_secret"
+  | "client_id"
+  | "client_secret"
+  | "refresh_token"
   | "secret_arguments";
 export type Value = string | boolean;
 export type Values = Readonly<Record<string, Value>>;
@@ -96,6 +103,8 @@ export interface Field {
   initial?: Value;
   required?: boolean;
   choices?: readonly string[];
+  /** What a choice brings for another field, where nothing of one's own stands there. */
+  presets?: { readonly field: SettingName; readonly values: Readonly<Record<string, string>> };
   min?: number;
   max?: number;
   isShown?: (values: Values) => boolean;
@@ -104,7 +113,7 @@ export interface Field {
 interface ConnectorForm {
   /** The first one is the place that an unnamed source is named after. */
   fields: readonly [Field, ...Field[]];
-  credentials: readonly CredentialName[];
+  credentials: readonly CredentialName[] | ((values: Values) => readonly CredentialName[]);
 }
 
 const PATTERNS: readonly Field[] = [
@@ -184,6 +193,16 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   imap: {
     fields: [
       { name: "host", kind: "text", required: true },
+      {
+        name: "sign_in",
+        kind: "choice",
+        choices: ["password", "microsoft", "google", "oauth"],
+        initial: "password",
+        presets: { field: "host", values: { microsoft: "outlook.office365.com", google: "imap.gmail.com" } },
+      },
+      { name: "tenant", kind: "text", required: true, isShown: ({ sign_in }) => sign_in === "microsoft" },
+      { name: "token_url", kind: "url", required: true, isShown: ({ sign_in }) => sign_in === "oauth" },
+      { name: "scope", kind: "text", isShown: ({ sign_in }) => sign_in === "oauth" },
       { name: "security", kind: "choice", choices: ["tls", "starttls", "plain"], initial: "tls" },
       { name: "port", kind: "number", initial: "993", min: 0, max: 65_535 },
       { name: "max_messages", kind: "number", initial: "1000", min: 1, max: 20_000 },
@@ -192,7 +211,10 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       { name: "include", kind: "patterns", initial: "INBOX" },
       { name: "exclude", kind: "patterns" },
     ],
-    credentials: ["username", "password"],
+    credentials: ({ sign_in }) =>
+      sign_in === "password"
+        ? ["username", "password"]
+        : ["username", "client_id", "client_secret", "refresh_token"],
   },
   github_issues: {
     fields: [
@@ -267,4 +289,4 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
 };
 
 /** Those that are names: they may be seen while they are typed. */
-export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id", "email", "app_id"];
+export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id", "email", "app_id", "client_id"];
