@@ -212,9 +212,7 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       { name: "exclude", kind: "patterns" },
     ],
     credentials: ({ sign_in }) =>
-      sign_in === "password"
-        ? ["username", "password"]
-        : ["username", "client_id", "client_secret", "refresh_token"],
+      sign_in === "password" ? ["username", "password"] : ["username", "client_id", "client_secret", "refresh_token"],
   },
   github_issues: {
     fields: [
@@ -289,4 +287,10 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
 };
 
 /** Those that are names: they may be seen while they are typed. */
-export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id", "email", "app_id", "client_id"];
+export const OPEN_CREDENTIALS: readonly CredentialName[] = [
+  "username",
+  "access_key_id",
+  "email",
+  "app_id",
+  "client_id",
+];
