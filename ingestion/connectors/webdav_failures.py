@@ -99,6 +99,13 @@ AWAY = ReadFailure(
     _NOTHING_EN,
     _NOTHING_ZH,
 )
+LOCKED = ReadFailure(
+    "locked",
+    "Somebody is writing or moving the file just now (status 423)",
+    "文件正在被写入或移动（状态码 423）",
+    "Nothing: the next sync tries again. Ask whoever runs the server to release the lock if it stays so",
+    "无需操作：下次同步会重试。若持续如此，请联系服务器管理者解除锁定",
+)
 UNUSABLE_NAME = ReadFailure(
     "unusable_name",
     "The name has control characters, a slash, or a part that is . or .., which could lead to another file",
@@ -113,6 +120,7 @@ _BY_STATUS: Mapping[int, ReadFailure] = {
     404: NO_FOLDER,
     405: NOT_WEBDAV,
     410: NO_FOLDER,
+    423: LOCKED,
     429: BUSY,
     501: NOT_WEBDAV,
     503: AWAY,

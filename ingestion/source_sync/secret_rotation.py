@@ -9,7 +9,7 @@ from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.security.vault import SecretKeyMismatchError
 from ingestion.context import WorkerContext
-from kb_service.knowledge_sources.secret_rotation import HeldSecret, SecretGone, hold_secret, release_secret
+from kb_service.knowledge_sources.secret_rotation import SecretClaim, SecretGone, claim_secret, release_secret
 
 log = get_logger(__name__)
 
@@ -36,8 +36,8 @@ class SourceSecretRotation:
         Raises:
             LookupError: there is no such secret any more.
         """
-        held = await self._hold(name)
-        task = asyncio.create_task(self._exchange(held, exchange))
+        claim = await self._claim(name)
+        task = asyncio.create_task(self._exchange(claim, exchange))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -45,41 +45,43 @@ class SourceSecretRotation:
             await asyncio.wait({task}, timeout=_CANCELLED_SECONDS)
             raise
 
-    async def _hold(self, name: str) -> HeldSecret:
+    async def _claim(self, name: str) -> SecretClaim:
         while True:
             try:
                 async with unit_of_work(self._context.database) as work:
-                    held = await hold_secret(
+                    claim = await claim_secret(
                         work.session, self._context.source_vault, self._source_id, name=name, target=self._target
                     )
             except (SecretGone, SecretKeyMismatchError) as error:
                 raise LookupError(name) from error
-            if held is not None:
-                return held
+            if claim is not None:
+                return claim
             # Ends with the other worker's use, or with its time.
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _exchange(self, held: HeldSecret, exchange: Callable[[str], Awaitable[tuple[_ResultT, str]]]) -> _ResultT:
+    async def _exchange(
+        self, claim: SecretClaim, exchange: Callable[[str], Awaitable[tuple[_ResultT, str]]]
+    ) -> _ResultT:
         try:
-            result, replacement = await exchange(held.value)
+            result, replacement = await exchange(claim.value)
         except BaseException:
-            await self._release(held, None)
+            await self._release(claim, None)
             raise
-        await self._release(held, replacement if replacement != held.value else None)
+        await self._release(claim, replacement if replacement != claim.value else None)
         return result
 
-    async def _release(self, held: HeldSecret, replacement: str | None) -> None:
+    async def _release(self, claim: SecretClaim, replacement: str | None) -> None:
         """Again if the database is away: the old secret may be of no use."""
         for number in range(1, _STORE_ATTEMPTS + 1):
             try:
                 async with unit_of_work(self._context.database, urgent=True) as work:
-                    is_there = await release_secret(work.session, self._context.source_vault, held, replacement)
+                    is_there = await release_secret(work.session, self._context.source_vault, claim, replacement)
             except AgentexError as error:
-                log.warning("source_sync.secret_not_stored", source_id=held.source_id, code=error.code)
+                log.warning("source_sync.secret_not_stored", source_id=claim.source_id, code=error.code)
                 if number == _STORE_ATTEMPTS:
                     raise
                 await asyncio.sleep(1)
             else:
                 if replacement is not None:
-                    log.info("source_sync.secret_rotated", source_id=held.source_id, is_kept=is_there)
+                    log.info("source_sync.secret_rotated", source_id=claim.source_id, is_kept=is_there)
                 return

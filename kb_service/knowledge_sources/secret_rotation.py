@@ -22,7 +22,7 @@ class SecretGone(Exception):
 
 
 @dataclass(frozen=True)
-class HeldSecret:
+class SecretClaim:
     """A secret that its holder alone may use; ``sealed`` tells whether it is still the one that is stored."""
 
     source_id: str
@@ -32,10 +32,10 @@ class HeldSecret:
     value: str
 
 
-async def hold_secret(
+async def claim_secret(
     session: AsyncSession, vault: Vault, source_id: str, *, name: str, target: str
-) -> HeldSecret | None:
-    """The secret as it is now, held by the caller; None while somebody else holds it.
+) -> SecretClaim | None:
+    """The secret as it is now, claimed by the caller; None while somebody else holds it.
 
     Args:
         target: the address that the credentials must have been given for.
@@ -54,7 +54,7 @@ async def hold_secret(
     holder, until = new_id(), now + timedelta(seconds=ROTATION_SECONDS)
     row.sealed_credentials = {**sealed, _ROTATION: {_HOLDER: holder, _UNTIL: until.timestamp()}}
     session.add(row)
-    return HeldSecret(source_id, name, holder, sealed[VALUES][name], value)
+    return SecretClaim(source_id, name, holder, sealed[VALUES][name], value)
 
 
 def _is_held(sealed: dict[str, Any], now: datetime) -> bool:
@@ -63,21 +63,21 @@ def _is_held(sealed: dict[str, Any], now: datetime) -> bool:
     return 0 < left <= 2 * ROTATION_SECONDS
 
 
-async def release_secret(session: AsyncSession, vault: Vault, held: HeldSecret, replacement: str | None) -> bool:
-    """Store what replaces a held secret, if anything does, and let others use it.
+async def release_secret(session: AsyncSession, vault: Vault, claim: SecretClaim, replacement: str | None) -> bool:
+    """Store what replaces a claimed secret, if anything does, and let others use it.
 
     Returns:
         Whether the secret was still there: whoever gave another one meanwhile keeps that.
     """
-    row = await session.get(KnowledgeSource, held.source_id, with_for_update=True, populate_existing=True)
+    row = await session.get(KnowledgeSource, claim.source_id, with_for_update=True, populate_existing=True)
     sealed = dict(row.sealed_credentials or {}) if row is not None else {}
     values: dict[str, str] = sealed.get(VALUES, {})
-    is_same = values.get(held.name) == held.sealed
+    is_same = values.get(claim.name) == claim.sealed
     if row is None or not is_same:
         return False
     if replacement is not None:
-        sealed[VALUES] = values | {held.name: vault.encrypt(replacement)}
-    if sealed.get(_ROTATION, {}).get(_HOLDER) == held.holder:
+        sealed[VALUES] = values | {claim.name: vault.encrypt(replacement)}
+    if sealed.get(_ROTATION, {}).get(_HOLDER) == claim.holder:
         del sealed[_ROTATION]
     row.sealed_credentials = sealed
     session.add(row)

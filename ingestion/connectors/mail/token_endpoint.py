@@ -118,7 +118,7 @@ async def _fetch(guard: OutboundGuard, app: OAuthApp, refresh_token: str | None)
         trust_env=False,
     )
     scope = {"scope": app.scope} if app.scope else {}
-    async with client:
+    async with client:  # pyright: ignore[reportGeneralTypeIssues]
         if refresh_token is None:
             tokens = await client.fetch_token(app.endpoint, grant_type="client_credentials", **scope)
         else:

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ def tokens(embedded: Server) -> Iterator[TokenServer]:
 
 
 @contextmanager
-def mailbox(embedded: Server, tokens: TokenServer, mechanisms: str = "xoauth2 oauthbearer") -> Iterator[ImapServer]:
+def mailbox(embedded: Server, tokens: TokenServer, mechanisms: str = "xoauth2 oauthbearer") -> Generator[ImapServer]:
     """A mailbox that takes the server's access tokens, and which the product may read."""
     with imap_server(tokens.introspection_url, mechanisms) as mail, allowed_targets(embedded, mail.port, tokens.port):
         mail.add(*(message(animal, f"All about the {animal}.") for animal in ANIMALS))
@@ -191,7 +191,7 @@ def test_token_endpoints_that_lie_are_bounded(embedded: Server, tokens: TokenSer
         tokens.answer = lambda: (200, {}, b"{}")
         source = make_source(writer, mail.port, tokens, person(tokens))
 
-        def answered(content: bytes, status: int = 200, **headers: str) -> str:
+        def answered(content: bytes, status: int = 200, /, **headers: str) -> str:
             tokens.answer = lambda: (status, headers, content)
             return reason(source.sync(), tokens)
 

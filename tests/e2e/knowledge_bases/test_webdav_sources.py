@@ -171,6 +171,7 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
         "/dav/small.txt",
         "/dav/gone.md",
         "/dav/denied.md",
+        "/dav/locked.md",
         "/dav/..%2F..%2Fsecret.md",
         "/dav/bell%07.md",
         "/dav/a%5Cb.md",
@@ -183,6 +184,8 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
         # Longer than any upload.
         "/dav/small.txt": (200, {}, "a" * (MAX_UPLOAD_BYTES + 1)),
         "/dav/denied.md": (403, {}, ""),
+        # As Nextcloud answers while somebody writes it.
+        "/dav/locked.md": (423, {}, "<s:exception>OCA\\DAV\\Connector\\Sabre\\Exception\\FileLocked</s:exception>"),
         "/dav/not%20escaped%3F%231.md": (200, {}, "Not escaped"),
     }
 
@@ -193,19 +196,17 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
 
     with scripted_dav() as dav, allowed_targets(embedded, dav.port):
         listing = (207, {}, listing[2].replace("/dav/good.md", f"{dav.origin}/dav/good.md"))
-        listing = (
-            207,
-            {},
-            listing[2].replace("</d:multistatus>", "") + multistatus("/dav/sub/")[2].partition('DAV:">')[2],
-        )
+        folder = multistatus("/dav/sub/")[2].partition('DAV:">')[2]
+        listing = (207, {}, listing[2].replace("</d:multistatus>", "") + folder)
         dav.answer = answer
         source = Source(writer, writer.create_kb(), "webdav", {"url": f"{dav.origin}/dav"})
         sync = source.wait()
-        assert sync["counts"] == {"created": 2, "failed": 7}, sync
+        assert sync["counts"] == {"created": 2, "failed": 8}, sync
         assert source.contents() == {"good.md": "Good", "not escaped?#1.md": "Not escaped"}
         assert source.failures() == {
             "small.txt": "too_large",
             "denied.md": "access_denied",
+            "locked.md": "locked",
             "..�..�secret.md": "unusable_name",
             "bell�.md": "unusable_name",
             "a�b.md": "unusable_name",
