@@ -224,6 +224,20 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
         assert source.sync()["counts"] == {"unchanged": 1, "updated": 1}
 
 
+def test_files_of_another_account_are_no_empty_folder(embedded: Server, writer: Api):
+    """As Nextcloud 24 answers for the address of anybody but the account that asks."""
+    with scripted_dav() as dav, allowed_targets(embedded, dav.port):
+        home = "/remote.php/dav/files/heron/"
+        status, headers, listing = multistatus(home)
+        dav.answer = lambda *_: (status, headers, listing)
+        source = Source(writer, writer.create_kb(), "webdav", {"url": f"{dav.origin}{home}"})
+        assert source.wait()["failure"]["reason"] == "other_account"
+        # One's own folder has a tag, also when nothing is in it.
+        own = listing.replace("</d:resourcetype>", "</d:resourcetype><d:getetag>1</d:getetag>")
+        dav.answer = lambda *_: (status, headers, own)
+        assert source.sync()["status"] == "completed"
+
+
 def test_listings_that_lie_are_refused_whole(embedded: Server, writer: Api):
     with scripted_dav() as dav, allowed_targets(embedded, dav.port):
         good = multistatus("/dav/", "/dav/otter.md")
