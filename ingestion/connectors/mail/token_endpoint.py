@@ -6,9 +6,9 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx2
 from authlib.common.errors import AuthlibBaseError
@@ -32,7 +32,7 @@ from ingestion.connectors.mail.grant_failures import (
     unreachable_endpoint,
 )
 
-_SECONDS = 15.0
+_SECONDS = 15
 _LARGEST_ANSWER = 2**16
 _USUAL_LIFE = 3600
 _LONGEST_LIFE = 86_400
@@ -70,9 +70,8 @@ class GrantedTokens(BaseModel):
 async def request_tokens(guard: OutboundGuard, app: OAuthApp, refresh_token: str | None) -> GrantedTokens:
     """Tokens for a refresh token, or without one for the application itself (sections 6 and 4.4); raises ``MailError``."""
     try:
-        async with asyncio.timeout(_SECONDS):
-            await _require_secure(guard, app.endpoint)
-            return GrantedTokens.model_validate(await _fetch(guard, app, refresh_token))
+        await _require_secure(guard, app.endpoint)
+        return GrantedTokens.model_validate(await _awake(_fetch(guard, app, refresh_token)))
     except AuthlibBaseError as error:
         raise MailError(_refusal(error.error, error.description)) from None
     except UrlNotAllowed as error:
@@ -105,6 +104,21 @@ async def _require_secure(guard: OutboundGuard, endpoint: str) -> None:
         raise MailError(unreachable_endpoint(error)) from None
 
 
+async def _awake(request: Coroutine[Any, Any, object]) -> object:
+    """The result of a request that may take some seconds in which this process runs; raises TimeoutError.
+
+    A process that slept meanwhile still reads the answer: there may be a refresh token in it that is nowhere else.
+    """
+    task = asyncio.create_task(request)
+    try:
+        for _ in range(_SECONDS):
+            if (await asyncio.wait({task}, timeout=1))[0]:
+                return task.result()
+        raise TimeoutError
+    finally:
+        task.cancel()
+
+
 async def _fetch(guard: OutboundGuard, app: OAuthApp, refresh_token: str | None) -> object:
     client = AsyncOAuth2Client(
         client_id=app.client_id,
@@ -113,7 +127,8 @@ async def _fetch(guard: OutboundGuard, app: OAuthApp, refresh_token: str | None)
         token_endpoint_auth_method="client_secret_post" if app.client_secret else "none",
         transport=_TokenTransport(GuardedHttpx2Transport(guard)),
         headers={"Accept": "application/json", "Accept-Encoding": "identity"},
-        timeout=_SECONDS,
+        # Bounded by ``_awake``.
+        timeout=None,
         follow_redirects=False,
         trust_env=False,
     )
