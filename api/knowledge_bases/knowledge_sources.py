@@ -206,6 +206,7 @@ async def _checked_draft(context: CurrentContext, principal: Principal, body: Kn
         hidden_folder=current.data_dir,
         max_bytes=current.max_upload_bytes,
         find_known=find_known,
+        credentials=credentials,
         reader_modules=current.llama_index_readers,
         support=format_support(current),
     )

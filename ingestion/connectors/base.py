@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr
 
@@ -12,6 +12,7 @@ from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 from ingestion.parsers.format_support import OURS_ONLY, FormatSupport
 
+_ResultT = TypeVar("_ResultT")
 MOST_ITEMS = 20_000
 """Items of one source; a listing ends with ``SourceUnavailable`` beyond it."""
 
@@ -122,6 +123,18 @@ class SourceItem:
     readers: Readers | None = None
 
 
+class SecretRotation(Protocol):
+    """Credentials that their service may replace whenever they are used."""
+
+    async def use(self, name: str, exchange: Callable[[str], Awaitable[tuple[_ResultT, str]]]) -> _ResultT:
+        """The result of ``exchange``, which takes the credential and gives the one that is good from now on beside it.
+
+        No other sync uses it meanwhile, and the next one is stored before this returns; raises LookupError where there
+        is no such credential any more.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class ConnectorEnvironment:
     """What a connector may use.
@@ -138,6 +151,7 @@ class ConnectorEnvironment:
         reader_modules: of readers of LlamaIndex that the operator allows to be run.
         max_memory_bytes: that such a reader may hold.
         support: what the server reads beside the formats of our parsers.
+        rotation: of credentials that are replaced when they are used; None where nothing is read.
     """
 
     guard: OutboundGuard
@@ -151,6 +165,7 @@ class ConnectorEnvironment:
     reader_modules: tuple[str, ...] = ()
     max_memory_bytes: int = 2**30
     support: FormatSupport = OURS_ONLY
+    rotation: SecretRotation | None = field(default=None, repr=False)
 
 
 class SourceConnector(Protocol):

@@ -1,4 +1,4 @@
-"""The connector of RSS and Atom feeds."""
+"""The connector of RSS, Atom and JSON feeds."""
 
 import html
 from collections.abc import AsyncGenerator
@@ -34,7 +34,7 @@ _LONGEST_TITLE = 200
 
 
 class FeedSettings(ConnectorSettings):
-    """Settings of an RSS or Atom feed, of which the first ``max_items`` entries are read.
+    """Settings of an RSS, Atom or JSON feed, of which the first ``max_items`` entries are read.
 
     With ``linked_pages`` an entry's document is the page that it links to, else the contents that the feed has of it.
     """
@@ -68,10 +68,17 @@ class FeedConnector:
         await self._environment.guard.check(self._settings.url)
 
     async def items(self) -> AsyncGenerator[SourceItem]:
-        module = await import_in_thread("ingestion.connectors.feed_entries")
-        url, body = await self._read_feed(module.MOST_BYTES, module.too_large_feed())
+        feed_entries = await import_in_thread("ingestion.connectors.feed_entries")
+        json_feed = await import_in_thread("ingestion.connectors.json_feed")
+        url, body = await self._read_feed(feed_entries.MOST_BYTES, feed_entries.too_large_feed())
         # Like a browser that a person gives the address to: robots.txt is for what finds its way by itself.
-        feed: Feed = await to_thread.run_sync(partial(module.read_feed, body, str(url), self._settings.max_items))
+        most = self._settings.max_items
+        is_json = json_feed.is_json_feed(body)
+        feed: Feed = await to_thread.run_sync(
+            partial(json_feed.read_json_feed, body, most)
+            if is_json
+            else partial(feed_entries.read_feed, body, str(url), most)
+        )
         self.is_cut = feed.is_cut
         keys: set[str] = set()
         for entry in feed.entries:
@@ -132,12 +139,18 @@ def _document(entry: "FeedEntry") -> bytes:
     if not (entry.title or entry.contents.strip()):
         return b""
     title = html.escape(entry.title)
-    contents = entry.contents if entry.is_html else f"<p>{html.escape(entry.contents)}</p>"
+    contents = entry.contents if entry.is_html else _paragraphs(entry.contents)
     page = (
         f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>{title}</title></head>'
         f"<body><h1>{title}</h1>\n{contents}\n</body></html>\n"
     )
     return page.encode(errors="replace")
+
+
+def _paragraphs(text: str) -> str:
+    """Plain text as HTML: empty lines part paragraphs."""
+    parts = text.replace("\r\n", "\n").split("\n\n")
+    return "\n".join(f"<p>{html.escape(part)}</p>" for part in parts if part.strip())
 
 
 _NO_LINK = ReadFailure(

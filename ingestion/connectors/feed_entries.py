@@ -82,7 +82,7 @@ def read_feed(body: bytes, url: str, most: int) -> Feed:
     )
     rows: list[Mapping[str, Any]] = parsed["entries"]
     if not (parsed["version"] or rows):
-        raise SourceUnavailable(_NOT_A_FEED)
+        raise SourceUnavailable(NOT_A_FEED)
     return Feed(tuple(map(_entry, rows[:most])), scan.is_cut or len(rows) > most)
 
 
@@ -96,7 +96,7 @@ def _in_utf8(body: bytes) -> bytes:
         return body
     declaration, end, _ = text[:_LONGEST_DECLARATION].partition(b"?>")
     if not end:
-        raise SourceUnavailable(_NOT_A_FEED)
+        raise SourceUnavailable(NOT_A_FEED)
     rest = text[len(declaration) + len(end) :]
     label = _LABEL.search(declaration)
     codec = codec_for_label(label[1].decode("ascii")) if label else "utf-8"
@@ -122,7 +122,7 @@ def _scan(body: bytes, most: int) -> _Scan:
         nonlocal elements, entries, end, closing
         elements += not end
         if elements > _MOST_ELEMENTS or len(attributes) > _MOST_ATTRIBUTES:
-            raise SourceUnavailable(_TOO_COMPLEX)
+            raise SourceUnavailable(TOO_COMPLEX)
         if name.rpartition(":")[2].lower() in _ENTRIES:
             entries += 1
             if entries == most + 1:
@@ -150,15 +150,27 @@ def _scan(body: bytes, most: int) -> _Scan:
 
 
 def _entry(row: Mapping[str, Any]) -> FeedEntry:
-    title, link = _line(row.get("title")), _line(row.get("link"))
     contents, is_html = _contents(row)
-    changed = _line(row.get("updated")) or _line(row.get("published"))
+    return make_entry(
+        identity=one_line(row.get("id")),
+        title=one_line(row.get("title")),
+        link=one_line(row.get("link")),
+        contents=contents,
+        is_html=is_html,
+        published=_date(row),
+        changed=one_line(row.get("updated")) or one_line(row.get("published")),
+    )
+
+
+def make_entry(
+    *, identity: str, title: str, link: str, contents: str, is_html: bool, published: str, changed: str
+) -> FeedEntry:
+    """An entry of what a feed says of it; ``identity`` may be empty, and ``changed`` is the time of its last change."""
     digest = sha256("\n".join((title, link, contents)).encode(errors="replace")).hexdigest()
-    key = _line(row.get("id")) or link or digest
+    key = identity or link or digest
     if len(key) > _LONGEST_KEY:
         key = sha256(key.encode(errors="replace")).hexdigest()
-    fingerprint = f"{changed[:100]} {digest}".strip()
-    return FeedEntry(key, title, link, contents, is_html, _date(row), fingerprint)
+    return FeedEntry(key, title, link, contents, is_html, published, f"{changed[:100]} {digest}".strip())
 
 
 def _contents(row: Mapping[str, Any]) -> tuple[str, bool]:
@@ -173,16 +185,16 @@ def _date(row: Mapping[str, Any]) -> str:
     return f"{time[0]:04}-{time[1]:02}-{time[2]:02}" if time else ""
 
 
-def _line(value: object) -> str:
-    """A value on one line, without what a database's text can't hold."""
+def one_line(value: object) -> str:
+    """A text on one line, without what a database's text can't hold."""
     text = value if isinstance(value, str) else ""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-_NOT_A_FEED = ReadFailure(
+NOT_A_FEED = ReadFailure(
     "not_a_feed",
-    "There is no RSS or Atom feed at this address",
-    "该地址不是 RSS 或 Atom 订阅源",
+    "There is no RSS, Atom or JSON feed at this address",
+    "该地址不是 RSS、Atom 或 JSON 订阅源",
     "Give the address of the feed itself, which the site's pages often link to; for a page, use a web source",
     "请填写订阅源本身的地址（网站页面上通常有链接）；若是网页，请使用 web 来源",
 )
@@ -193,7 +205,7 @@ _UNSAFE = ReadFailure(
     "Ask whoever runs the site for a feed without them",
     "请联系网站管理者提供不含实体声明的订阅源",
 )
-_TOO_COMPLEX = ReadFailure(
+TOO_COMPLEX = ReadFailure(
     "too_complex",
     "The feed has too many elements, or an element with too many attributes",
     "订阅源的元素过多，或某个元素的属性过多",

@@ -2,16 +2,18 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import date
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import quote
 
 from pydantic import Field, SecretStr, field_validator
 
 from core.errors.requests import InvalidRequest
 from core.outbound.guard import NameNotResolved
 from core.types.errors import FieldValueError
+from ingestion.connectors.addresses import check_address, origin_of
 from ingestion.connectors.base import (
     MOST_ITEMS,
     ConnectorCredentials,
@@ -26,7 +28,8 @@ from ingestion.connectors.base import (
     too_many_items,
 )
 from ingestion.connectors.limits import limited_items
-from ingestion.connectors.mail.connection import IMAP_PORTS, MailServer, Security, are_private, connect
+from ingestion.connectors.mail.access_tokens import MailboxTokens
+from ingestion.connectors.mail.connection import IMAP_PORTS, ImapConnection, MailServer, Security, are_private, connect
 from ingestion.connectors.mail.failures import (
     CHANGED,
     NO_CREDENTIALS,
@@ -36,8 +39,10 @@ from ingestion.connectors.mail.failures import (
     no_folder,
     refused_folder,
 )
+from ingestion.connectors.mail.grant_failures import NO_APP, TOKEN_IN_CLEAR, TOKEN_REFUSED
 from ingestion.connectors.mail.mailbox import Mailbox, MailFolder, MessageHead
 from ingestion.connectors.mail.structure import AttachedFile, decoded
+from ingestion.connectors.mail.token_endpoint import OAuthApp, is_secure
 from ingestion.connectors.patterns import Patterns, is_included
 from ingestion.parsers.format_support import OURS_ONLY
 from kb_service.document_names import document_name
@@ -49,6 +54,12 @@ _IDLE_SECONDS = 5.0
 _NEW_AT_ONCE = 100
 # A message never changes under its UID.
 _FINGERPRINT = "1"
+# Microsoft: «Authenticate an IMAP, POP or SMTP connection using OAuth»; Google: «Using OAuth 2.0 for Web Server Applications».
+_MICROSOFT = "https://login.microsoftonline.com/{tenant}/oauth2/v2.0/token"
+_MICROSOFT_APP_SCOPE = "https://outlook.office365.com/.default"
+_MICROSOFT_PERSON_SCOPE = "https://outlook.office.com/IMAP.AccessAsUser.All offline_access"
+_GOOGLE = "https://oauth2.googleapis.com/token"
+SignIn = Literal["password", "microsoft", "google", "oauth"]
 _KEY = re.compile(r"(.*);UIDVALIDITY=(\d+)/;UID=(\d+)(?:/;SECTION=([\d.]+))?", re.DOTALL)
 
 
@@ -58,6 +69,10 @@ class ImapSettings(ConnectorSettings):
     Without ``port`` it is 993 with ``tls`` and 143 else; ``plain`` is for servers in the private network alone. Of each
     folder the newest ``max_messages`` are read, those before ``since`` (``2026-01-31``) left out. With ``attachments``
     the files in a message become documents of their own.
+
+    ``sign_in`` is by ``password`` or by an access token of OAuth 2.0: ``microsoft`` with the ``tenant`` (an id or a
+    domain), ``google``, or ``oauth`` with the ``token_url`` of another provider. ``scope`` is what is asked for there;
+    without it, Microsoft is asked for IMAP, and others for what the grant was given for.
     """
 
     host: str = Field(min_length=1, max_length=253, pattern=r"^[^\s/@\x00-\x1f\x7f]+$")
@@ -68,6 +83,10 @@ class ImapSettings(ConnectorSettings):
     since: Annotated[str, Field(max_length=10)] = ""
     max_messages: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 1000
     attachments: bool = False
+    sign_in: SignIn = "password"
+    tenant: Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9.-]*$")] = ""
+    token_url: Annotated[str, Field(max_length=2048)] = ""
+    scope: Annotated[str, Field(max_length=2000, pattern=r"^[\x20-\x7e]*$")] = ""
 
     @field_validator("since")
     @classmethod
@@ -86,6 +105,26 @@ class ImapSettings(ConnectorSettings):
         return MailServer(self.host.strip("[]"), port, self.security)
 
     @property
+    def token_endpoint(self) -> str:
+        """Where access tokens come from; empty where a password is used."""
+        match self.sign_in:
+            case "microsoft":
+                return _MICROSOFT.format(tenant=quote(self.tenant, safe=""))
+            case "google":
+                return _GOOGLE
+            case "oauth":
+                return self.token_url
+            case "password":
+                return ""
+
+    def oauth_app(self, values: Mapping[str, str]) -> OAuthApp:
+        """The application that the credentials name."""
+        scope = self.scope
+        if self.sign_in == "microsoft" and not scope:
+            scope = _MICROSOFT_PERSON_SCOPE if "refresh_token" in values else _MICROSOFT_APP_SCOPE
+        return OAuthApp(self.token_endpoint, values["client_id"], values.get("client_secret", ""), scope)
+
+    @property
     def place(self) -> str:
         return f"{'imaps' if self.security == 'tls' else 'imap'}://{self.host}:{self.server.port}"
 
@@ -93,14 +132,23 @@ class ImapSettings(ConnectorSettings):
     def credentials_target(self) -> str:
         # With the way of encryption: a change to none must not send what was given for a safe one.
         server = self.server
-        return f"imap+{server.security}://{server.host}:{server.port}"
+        mailbox = f"imap+{server.security}://{server.host}:{server.port}"
+        return f"{mailbox} {origin_of(self.token_endpoint)}" if self.token_endpoint else mailbox
 
 
 class ImapCredentials(ConnectorCredentials):
-    """Credentials of a mailbox; the password may be one for a single application."""
+    """Credentials of a mailbox: a ``password``, which may be one for a single application, or an application's id.
+
+    With ``refresh_token`` the application reads as the person who signed in for it, else as itself, with its secret.
+    """
 
     username: Annotated[str, Field(min_length=1, max_length=320, pattern=r"^[^\x00-\x1f\x7f]+$")] = Field(repr=False)
-    password: SecretStr = Field(min_length=1, max_length=4000)
+    password: SecretStr | None = Field(default=None, min_length=1, max_length=4000)
+    client_id: Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[\x21-\x7e]+$")] | None = Field(
+        default=None, repr=False
+    )
+    client_secret: SecretStr | None = Field(default=None, min_length=1, max_length=4000)
+    refresh_token: SecretStr | None = Field(default=None, min_length=1, max_length=16_384)
 
 
 class ImapConnector:
@@ -117,15 +165,48 @@ class ImapConnector:
         self._environment = environment
         self._mailbox: Mailbox | None = None
         self._closing: asyncio.TimerHandle | None = None
+        self._tokens: MailboxTokens | None = None
         self._folders: dict[str, MailFolder] = {}
         self.is_cut = False
 
     async def check(self) -> None:
+        await self._check_sign_in()
         server = self._settings.server
         with suppress(NameNotResolved):
             addresses = await self._environment.guard.resolve(server.host, server.port, usual_ports=IMAP_PORTS)
             if server.security == "plain" and not are_private(addresses):
                 raise InvalidRequest("settings.security", ONLY_PRIVATE.message, ONLY_PRIVATE.message_zh)
+
+    async def _check_sign_in(self) -> None:
+        settings = self._settings
+        if settings.sign_in == "microsoft" and not settings.tenant.strip("."):
+            raise InvalidRequest(
+                "settings.tenant",
+                "Give the tenant: its id or its domain, such as example.onmicrosoft.com",
+                "请填写租户：租户 ID 或域名，例如 example.onmicrosoft.com",
+            )
+        if settings.token_endpoint or settings.sign_in == "oauth":
+            check_address(settings.token_endpoint, "settings.token_url")
+            with suppress(NameNotResolved):
+                await self._environment.guard.check(settings.token_endpoint)
+                if not await is_secure(self._environment.guard, settings.token_endpoint):
+                    raise InvalidRequest("settings.token_url", TOKEN_IN_CLEAR.message, TOKEN_IN_CLEAR.message_zh)
+        if self._environment.credentials is not None:
+            self._check_credentials(self._environment.credentials.values)
+
+    def _check_credentials(self, values: Mapping[str, str]) -> None:
+        if self._settings.sign_in == "password":
+            needed, is_given = "password", "password" in values
+        elif "client_id" not in values:
+            needed, is_given = "client_id", False
+        elif self._settings.sign_in == "google":
+            # Applications have no mailboxes of their own there.
+            needed, is_given = "refresh_token", "refresh_token" in values
+        else:
+            needed, is_given = "client_secret", "client_secret" in values or "refresh_token" in values
+        if not is_given:
+            failure = NO_CREDENTIALS if needed == "password" else NO_APP
+            raise InvalidRequest(f"credentials.{needed}", failure.message, failure.message_zh)
 
     async def items(self) -> AsyncGenerator[SourceItem]:
         try:
@@ -160,6 +241,9 @@ class ImapConnector:
         """The mailbox, over a connection that is kept for a moment: messages are read one after the other."""
         if self._closing is not None:
             self._closing.cancel()
+        if self._mailbox is not None and self._tokens is not None and not self._tokens.is_fresh:
+            # Servers end a session when its token ends, and what is asked for then is lost.
+            self._mailbox.connection.close()
         if self._mailbox is None or not self._mailbox.connection.is_open:
             try:
                 self._mailbox = await self._open()
@@ -176,9 +260,39 @@ class ImapConnector:
         if self._environment.credentials is None:
             raise MailError(NO_CREDENTIALS)
         values = self._environment.credentials.values
+        if not self._settings.token_endpoint:
+            if "password" not in values:
+                raise MailError(NO_CREDENTIALS)
+            return await self._open_as(lambda connection: connection.log_in(values["username"], values["password"]))
+        if "client_id" not in values:
+            raise MailError(NO_APP)
+        return await self._open_with_token(values)
+
+    async def _open_with_token(self, values: Mapping[str, str]) -> Mailbox:
+        settings = self._settings
+        if self._tokens is None:
+            environment = self._environment
+            self._tokens = MailboxTokens(environment.guard, settings.oauth_app(values), values, environment.rotation)
+        tokens, is_new = self._tokens, not self._tokens.is_fresh
+
+        async def present(connection: ImapConnection) -> None:
+            await connection.present_token(values["username"], token, settings.server)
+
+        token = await tokens.current()
+        try:
+            return await self._open_as(present)
+        except MailError as error:
+            if is_new or error.failure is not TOKEN_REFUSED:
+                raise
+        # It was good a while ago: providers take tokens back when passwords or permissions change.
+        tokens.forget()
+        token = await tokens.current()
+        return await self._open_as(present)
+
+    async def _open_as(self, sign_in: Callable[[ImapConnection], Awaitable[None]]) -> Mailbox:
         connection = await connect(self._environment.guard, self._settings.server)
         try:
-            await connection.log_in(values["username"], values["password"])
+            await sign_in(connection)
         except BaseException:
             connection.close()
             raise

@@ -24,7 +24,14 @@ from ingestion.connectors.base import (
 from ingestion.connectors.limits import limited_contents, limited_items
 from ingestion.connectors.patterns import Patterns, is_included
 from ingestion.connectors.webdav_client import DavClient, DavEntry, DavError
-from ingestion.connectors.webdav_failures import NOT_A_FOLDER, TOO_DEEP, TOO_MANY_FOLDERS, TOO_SLOW, UNUSABLE_NAME
+from ingestion.connectors.webdav_failures import (
+    NOT_A_FOLDER,
+    OTHER_ACCOUNT,
+    TOO_DEEP,
+    TOO_MANY_FOLDERS,
+    TOO_SLOW,
+    UNUSABLE_NAME,
+)
 from ingestion.parsers.file_type import has_parser
 from kb_service.document_names import document_name
 
@@ -33,6 +40,7 @@ _MOST_FOLDERS = 10_000
 _READ_SECONDS = 3600.0
 _LONGEST_KEY = 1024
 _LONGEST_VALIDATOR = 150
+_HOME = re.compile(r"/remote\.php/dav/files/[^/]+/$")
 # Control characters, and what stands for bytes that are no text.
 _UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffd/\\\\]")
 
@@ -148,6 +156,9 @@ class WebDavConnector:
             raise SourceUnavailable(_of_folder(error.failure, folder)) from error
         if any(not (entry.name or entry.is_folder) for entry in entries):
             raise SourceUnavailable(_of_folder(NOT_A_FOLDER, folder))
+        # Nextcloud answers so for the files of everybody but the account that asks: a folder without a time and a tag.
+        if not folder and _HOME.search(client.root) and not any(entry.name or entry.validator for entry in entries):
+            raise SourceUnavailable(OTHER_ACCOUNT)
         members = {entry.name: entry for entry in entries if entry.name and not _is_hidden(entry.name)}
         return [entry for _, entry in sorted(members.items())]
 

@@ -29,7 +29,8 @@ from ingestion.connectors.webdav_failures import (
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.office.xml import child, name, read_xml
 
-_SECONDS = 30.0
+# Nextcloud keeps an address waiting for up to 25 seconds from which wrong passwords came, and then says that they are.
+_TIMEOUT = httpx.Timeout(30.0, read=60.0)
 _LISTING_SECONDS = 120.0
 _WHOLE_SECONDS = 3600.0
 _TRIES = 3
@@ -95,7 +96,7 @@ class DavClient:
             transport=GuardedHttpxTransport(guard),
             # Files come as they are stored: the product of a decoder would have another size.
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
-            timeout=_SECONDS,
+            timeout=_TIMEOUT,
             trust_env=False,
         )
 

@@ -43,6 +43,14 @@ NOT_A_FOLDER = ReadFailure(
     "Give the address of the folder that it is in; patterns choose files of it",
     "请填写其所在文件夹的地址，并用匹配模式选择文件",
 )
+OTHER_ACCOUNT = ReadFailure(
+    "other_account",
+    "The address is that of another account's files, of which Nextcloud shows nothing",
+    "该地址属于另一个账户的文件，Nextcloud 不显示其中的内容",
+    "Put the user name of the credentials' own account into the address (/remote.php/dav/files/USER/), as the settings of Files show "
+    "it: it can be another one than the name to sign in with",
+    "请在地址（/remote.php/dav/files/用户名/）中填写凭据所属账户的用户名，以“文件”的设置中显示的为准：它可能与登录名不同",
+)
 NOT_WEBDAV = ReadFailure(
     "not_webdav",
     "What answers at this address is not a WebDAV server",
@@ -99,6 +107,13 @@ AWAY = ReadFailure(
     _NOTHING_EN,
     _NOTHING_ZH,
 )
+LOCKED = ReadFailure(
+    "locked",
+    "Somebody is writing or moving the file just now (status 423)",
+    "文件正在被写入或移动（状态码 423）",
+    "Nothing: the next sync tries again. Ask whoever runs the server to release the lock if it stays so",
+    "无需操作：下次同步会重试。若持续如此，请联系服务器管理者解除锁定",
+)
 UNUSABLE_NAME = ReadFailure(
     "unusable_name",
     "The name has control characters, a slash, or a part that is . or .., which could lead to another file",
@@ -113,6 +128,7 @@ _BY_STATUS: Mapping[int, ReadFailure] = {
     404: NO_FOLDER,
     405: NOT_WEBDAV,
     410: NO_FOLDER,
+    423: LOCKED,
     429: BUSY,
     501: NOT_WEBDAV,
     503: AWAY,

@@ -28,6 +28,7 @@ from ingestion.source_sync.caches import cache_folder
 from ingestion.source_sync.item_lookup import ItemLookup
 from ingestion.source_sync.permissions import permission_map
 from ingestion.source_sync.preview import SyncPreview
+from ingestion.source_sync.secret_rotation import SourceSecretRotation
 from ingestion.source_sync.sync import SourceSync, SyncLost, SyncTask, refusal
 from kb_service.failures import describe_outage
 from kb_service.knowledge_sources import syncs
@@ -132,6 +133,7 @@ async def _open(context: WorkerContext, row: KnowledgeSourceSync, lease: JobLeas
         max_cache_bytes=settings.max_source_cache_bytes,
         reader_modules=settings.llama_index_readers,
         max_memory_bytes=settings.parse_memory_bytes,
+        rotation=SourceSecretRotation(context, source.id, source_settings.credentials_target),
     )
     async with context.database.reading() as session:
         permissions = await permission_map(session, source_settings)

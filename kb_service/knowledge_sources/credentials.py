@@ -7,7 +7,7 @@ from core.errors.requests import InvalidRequest
 from core.security.vault import Vault
 
 PURPOSE = "knowledge source credentials"
-_TARGET, _VALUES = "target", "values"
+_TARGET, VALUES = "target", "values"
 
 SealedCredentials = Mapping[str, Any]
 """The column's JSON: sealed values by name, and the address that they were given for."""
@@ -22,19 +22,19 @@ def seal(vault: Vault, target: str, values: Mapping[str, str]) -> SealedCredenti
     """Seal credentials for an address (scheme, host and port); None where there are none."""
     if not values:
         return None
-    return {_TARGET: target, _VALUES: {name: vault.encrypt(value) for name, value in values.items()}}
+    return {_TARGET: target, VALUES: {name: vault.encrypt(value) for name, value in values.items()}}
 
 
 def names_of(sealed: SealedCredentials | None) -> list[str]:
     """Which credentials are set."""
-    return sorted(sealed[_VALUES]) if sealed else []
+    return sorted(sealed[VALUES]) if sealed else []
 
 
 def unseal(vault: Vault, sealed: SealedCredentials | None, target: str) -> dict[str, str]:
     """The values by name, none for another address than they were given for; raises ``SecretKeyMismatchError``."""
     if not sealed or sealed[_TARGET] != target:
         return {}
-    return {name: vault.decrypt(value) for name, value in sealed[_VALUES].items()}
+    return {name: vault.decrypt(value) for name, value in sealed[VALUES].items()}
 
 
 def require_same_target(sealed: SealedCredentials | None, target: str) -> None:

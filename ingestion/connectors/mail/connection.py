@@ -29,6 +29,7 @@ from ingestion.connectors.mail.failures import (
     MailRefused,
     no_answer,
 )
+from ingestion.connectors.mail.grant_failures import NO_OAUTH, TOKEN_REFUSED
 from ingestion.connectors.mail.values import quote_string
 
 Security = Literal["tls", "starttls", "plain"]
@@ -121,6 +122,26 @@ class ImapConnection:
             if error.failure is BUSY:
                 raise
             raise MailError(WRONG_CREDENTIALS) from error
+
+    async def present_token(self, username: str, token: str, server: MailServer) -> None:
+        """Say who asks by an access token; raises ``MailError``: with ``TOKEN_REFUSED`` another one may do."""
+        # A server that refuses a token says why first, and waits for a word on it.
+        if b"AUTH=OAUTHBEARER" in self._capabilities:
+            # RFC 7628, section 3.1.
+            name = username.replace("=", "=3D").replace(",", "=2C")
+            words = f"n,a={name},\x01host={server.host}\x01port={server.port}\x01auth=Bearer {token}\x01\x01"
+            mechanism, farewell = b"OAUTHBEARER", b"AQ=="
+        elif b"AUTH=XOAUTH2" in self._capabilities:
+            words = f"user={username}\x01auth=Bearer {token}\x01\x01"
+            mechanism, farewell = b"XOAUTH2", b""
+        else:
+            raise MailError(NO_OAUTH)
+        try:
+            await self.command(b"AUTHENTICATE " + mechanism, replies=[base64.b64encode(words.encode()), farewell])
+        except MailRefused as error:
+            if error.failure is BUSY:
+                raise
+            raise MailError(TOKEN_REFUSED) from error
 
     async def command(self, *words: bytes | LongString, replies: Sequence[bytes] = ()) -> list[UntaggedAnswer]:
         """The untagged answers to a command.

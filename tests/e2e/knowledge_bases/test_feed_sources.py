@@ -1,5 +1,6 @@
-"""Knowledge bases that are kept in step with RSS and Atom feeds."""
+"""Knowledge bases that are kept in step with RSS, Atom and JSON feeds."""
 
+import json
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -98,6 +99,39 @@ def test_contents_of_the_feed_itself_become_documents(writer: Api, site: WebSite
     assert "eels" in source.contents()["The otter - a fisher.html"]
 
 
+def test_json_feeds_are_read_like_others(writer: Api, site: WebSite):
+    def feed(*items: dict[str, Any]) -> str:
+        return json.dumps({"version": "https://jsonfeed.org/version/1.1", "title": "News", "items": items})
+
+    otter = {"id": 7, "url": "/otter.html", "title": "The otter", "date_published": "2026-11-28T23:30:00-05:00"}
+    attachment = {"url": site.url("/owl.bin"), "mime_type": "audio/mpeg", "size_in_bytes": 10**12}
+    texts = [
+        {"id": "heron", "title": "The heron", "content_html": "<p>Herons eat frogs.</p>", "content_text": "No."},
+        {"id": "owl", "title": "The owl", "content_text": "Owls eat <mice>.\n\nAt night.", "attachments": [attachment]},
+    ]
+    site.pages["/feed.json"] = feed(otter)
+    pages = make_source(writer, site, "/feed.json")
+    assert pages.wait()["counts"] == {"created": 1}
+    document = pages.documents()["The otter.html"]
+    assert document["metadata"] == {"url": site.url("/otter.html"), "published": "2026-11-29"}
+    assert pages.contents() == {"The otter.html": site.pages["/otter.html"]}
+
+    site.pages["/feed.json"] = feed(*texts, otter)
+    source = make_source(writer, site, "/feed.json", linked_pages=False, max_items=2)
+    sync = source.wait()
+    assert (sync["counts"], sync["is_cut"]) == ({"created": 2}, True)
+    contents = source.contents()
+    assert "<h1>The heron</h1>\n<p>Herons eat frogs.</p>" in contents["The heron.html"]
+    assert "<p>Owls eat &lt;mice&gt;.</p>\n<p>At night.</p>" in contents["The owl.html"]
+    assert not site.sent["/owl.bin"]
+    site.pages["/feed.json"] = feed({**texts[0], "content_html": "<p>Herons eat eels.</p>"})
+    assert source.sync()["counts"] == {"updated": 1}
+    assert "eels" in source.contents()["The heron.html"]
+    site.pages["/feed.json"] = '{"version": "1.0", "items": []}'
+    assert source.sync()["failure"]["reason"] == "not_a_feed"
+    assert len(source.contents()) == 2
+
+
 def test_entries_that_cannot_be_read_fail_alone(embedded: Server, writer: Api, site: WebSite):
     with web_site() as inside, web_site() as elsewhere:
         inside.link("/", "Inside")
@@ -174,7 +208,7 @@ def test_what_is_no_feed_is_named_and_deletes_nothing(writer: Api, site: WebSite
     attributes = " ".join(f'a{n}=""' for n in range(1000))
     hostile = {
         "unsafe_feed": f'<!DOCTYPE rss [<!ENTITY a0 "ha">{laughs}]>{rss(item("x")).replace("The x", "&a9;")}',
-        "not_a_feed": '{"version": "https://jsonfeed.org/version/1.1", "items": []}',
+        "not_a_feed": '{"animals": []}',
         "too_complex": rss(item("x")).replace("<item>", f"<item {attributes}>"),
         "too_large": rss(item("x", description="x" * 10_000_000)),
     }

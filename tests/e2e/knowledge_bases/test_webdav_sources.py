@@ -171,6 +171,7 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
         "/dav/small.txt",
         "/dav/gone.md",
         "/dav/denied.md",
+        "/dav/locked.md",
         "/dav/..%2F..%2Fsecret.md",
         "/dav/bell%07.md",
         "/dav/a%5Cb.md",
@@ -183,6 +184,8 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
         # Longer than any upload.
         "/dav/small.txt": (200, {}, "a" * (MAX_UPLOAD_BYTES + 1)),
         "/dav/denied.md": (403, {}, ""),
+        # As Nextcloud answers while somebody writes it.
+        "/dav/locked.md": (423, {}, "<s:exception>OCA\\DAV\\Connector\\Sabre\\Exception\\FileLocked</s:exception>"),
         "/dav/not%20escaped%3F%231.md": (200, {}, "Not escaped"),
     }
 
@@ -193,19 +196,17 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
 
     with scripted_dav() as dav, allowed_targets(embedded, dav.port):
         listing = (207, {}, listing[2].replace("/dav/good.md", f"{dav.origin}/dav/good.md"))
-        listing = (
-            207,
-            {},
-            listing[2].replace("</d:multistatus>", "") + multistatus("/dav/sub/")[2].partition('DAV:">')[2],
-        )
+        folder = multistatus("/dav/sub/")[2].partition('DAV:">')[2]
+        listing = (207, {}, listing[2].replace("</d:multistatus>", "") + folder)
         dav.answer = answer
         source = Source(writer, writer.create_kb(), "webdav", {"url": f"{dav.origin}/dav"})
         sync = source.wait()
-        assert sync["counts"] == {"created": 2, "failed": 7}, sync
+        assert sync["counts"] == {"created": 2, "failed": 8}, sync
         assert source.contents() == {"good.md": "Good", "not escaped?#1.md": "Not escaped"}
         assert source.failures() == {
             "small.txt": "too_large",
             "denied.md": "access_denied",
+            "locked.md": "locked",
             "..�..�secret.md": "unusable_name",
             "bell�.md": "unusable_name",
             "a�b.md": "unusable_name",
@@ -221,6 +222,20 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
         assert source.sync()["counts"] == {"unchanged": 2}
         files["/dav/good.md"] = (200, {}, "Better")
         assert source.sync()["counts"] == {"unchanged": 1, "updated": 1}
+
+
+def test_files_of_another_account_are_no_empty_folder(embedded: Server, writer: Api):
+    """As Nextcloud 24 answers for the address of anybody but the account that asks."""
+    with scripted_dav() as dav, allowed_targets(embedded, dav.port):
+        home = "/remote.php/dav/files/heron/"
+        status, headers, listing = multistatus(home)
+        dav.answer = lambda *_: (status, headers, listing)
+        source = Source(writer, writer.create_kb(), "webdav", {"url": f"{dav.origin}{home}"})
+        assert source.wait()["failure"]["reason"] == "other_account"
+        # One's own folder has a tag, also when nothing is in it.
+        own = listing.replace("</d:resourcetype>", "</d:resourcetype><d:getetag>1</d:getetag>")
+        dav.answer = lambda *_: (status, headers, own)
+        assert source.sync()["status"] == "completed"
 
 
 def test_listings_that_lie_are_refused_whole(embedded: Server, writer: Api):

@@ -3,8 +3,8 @@ import { useTranslation } from "react-i18next";
 import { SwitchField, TextField } from "@/components/forms/Field";
 import styles from "@/components/forms/Form.module.css";
 import form from "../Form.module.css";
-import { CONNECTOR_FORMS, OPEN_CREDENTIALS } from "./connectorForms";
-import type { SourceDraft } from "./sourceDraft";
+import { OPEN_CREDENTIALS } from "./connectorForms";
+import { credentialNames, type SourceDraft } from "./sourceDraft";
 
 interface Props {
   draft: SourceDraft;
@@ -15,7 +15,7 @@ interface Props {
 
 export function CredentialFields({ draft, stored, onChange }: Props) {
   const { t } = useTranslation("knowledge");
-  const names = CONNECTOR_FORMS[draft.connector].credentials;
+  const names = credentialNames(draft);
   if (names.length === 0) return null;
   const hint = t(stored.length > 0 ? "source.credentials_kept" : "source.credentials_hint");
   return (

@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import { SelectField, SwitchField, TextAreaField, TextField } from "@/components/forms/Field";
 import form from "../Form.module.css";
 import { CONNECTOR_FORMS, type ConnectorName, type Field, type Values } from "./connectorForms";
+import { chosen } from "./sourceDraft";
 
 export interface SettingProps {
   connector: ConnectorName;
@@ -68,7 +69,10 @@ function SettingField({ connector, field, values, onChange }: SettingProps & { f
       />
     );
   }
-  if (kind === "choice") return <ChoiceField field={field} value={value} onText={onText} />;
+  if (kind === "choice") {
+    const onChoice = ({ target }: { target: { value: string } }) => onChange(chosen(field, target.value, values));
+    return <ChoiceField field={field} value={value} onText={onChoice} />;
+  }
   return (
     <TextField
       label={label}

@@ -74,6 +74,10 @@ export type SettingName =
   | "security"
   | "since"
   | "max_messages"
+  | "sign_in"
+  | "tenant"
+  | "token_url"
+  | "scope"
   | "include"
   | "exclude";
 export type CredentialName =
@@ -87,6 +91,9 @@ export type CredentialName =
   | "email"
   | "app_id"
   | "app_secret"
+  | "client_id"
+  | "client_secret"
+  | "refresh_token"
   | "secret_arguments";
 export type Value = string | boolean;
 export type Values = Readonly<Record<string, Value>>;
@@ -99,6 +106,8 @@ export interface Field {
   initial?: Value;
   required?: boolean;
   choices?: readonly string[];
+  /** What a choice brings for another field, where nothing of one's own stands there. */
+  presets?: { readonly field: SettingName; readonly values: Readonly<Record<string, string>> };
   min?: number;
   max?: number;
   /** Where it stands: with the address before the credentials, or apart below all others. */
@@ -109,7 +118,7 @@ export interface Field {
 interface ConnectorForm {
   /** The first one is the place that an unnamed source is named after. */
   fields: readonly [Field, ...Field[]];
-  credentials: readonly CredentialName[];
+  credentials: readonly CredentialName[] | ((values: Values) => readonly CredentialName[]);
 }
 
 /** As git takes addresses: ssh://git@host/path, or git@host:path. */
@@ -197,6 +206,23 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
   imap: {
     fields: [
       { name: "host", kind: "text", required: true },
+      {
+        name: "sign_in",
+        kind: "choice",
+        choices: ["password", "microsoft", "google", "oauth"],
+        initial: "password",
+        part: "place",
+        presets: { field: "host", values: { microsoft: "outlook.office365.com", google: "imap.gmail.com" } },
+      },
+      {
+        name: "tenant",
+        kind: "text",
+        required: true,
+        part: "place",
+        isShown: ({ sign_in }) => sign_in === "microsoft",
+      },
+      { name: "token_url", kind: "url", required: true, part: "place", isShown: ({ sign_in }) => sign_in === "oauth" },
+      { name: "scope", kind: "text", part: "place", isShown: ({ sign_in }) => sign_in === "oauth" },
       { name: "security", kind: "choice", choices: ["tls", "starttls", "plain"], initial: "tls", part: "place" },
       { name: "port", kind: "number", initial: "993", min: 0, max: 65_535, part: "place" },
       { name: "max_messages", kind: "number", initial: "1000", min: 1, max: 20_000 },
@@ -205,7 +231,8 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
       { name: "include", kind: "patterns", initial: "INBOX" },
       { name: "exclude", kind: "patterns" },
     ],
-    credentials: ["username", "password"],
+    credentials: ({ sign_in }) =>
+      sign_in === "password" ? ["username", "password"] : ["username", "client_id", "client_secret", "refresh_token"],
   },
   github_issues: {
     fields: [
@@ -282,4 +309,10 @@ export const CONNECTOR_FORMS: Readonly<Record<ConnectorName, ConnectorForm>> = {
 };
 
 /** Those that are names: they may be seen while they are typed. */
-export const OPEN_CREDENTIALS: readonly CredentialName[] = ["username", "access_key_id", "email", "app_id"];
+export const OPEN_CREDENTIALS: readonly CredentialName[] = [
+  "username",
+  "access_key_id",
+  "email",
+  "app_id",
+  "client_id",
+];

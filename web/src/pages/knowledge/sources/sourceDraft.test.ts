@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { CONNECTOR_FORMS } from "./connectorForms";
-import { bodyOf, draftOf, isComplete, type SourceDraft, valuesOf } from "./sourceDraft";
+import { bodyOf, chosen, credentialNames, draftOf, isComplete, type SourceDraft, valuesOf } from "./sourceDraft";
 import type { KnowledgeSource } from "./sourceQueries";
 
 const empty = draftOf(undefined);
@@ -94,4 +94,26 @@ test("a query has lists of columns, and a database is named without its scheme",
   const body = bodyOf({ ...empty, connector: "sql", values: { ...values, query: "SELECT 1 AS id" } });
   expect(body.name).toBe("db.example.org:5432/shop");
   expect(body.settings).toMatchObject({ key_columns: ["id", "lang"], content_columns: [], timeout_seconds: 300 });
+});
+
+test("a mailbox at a provider brings its server, and asks for what the sign-in needs", () => {
+  const signIn = CONNECTOR_FORMS.imap.fields.find(({ name }) => name === "sign_in");
+  if (!signIn) throw new Error("no such field");
+  const first = valuesOf("imap", {});
+  expect(credentialNames({ connector: "imap", values: first })).toEqual(["username", "password"]);
+  const microsoft = { ...first, ...chosen(signIn, "microsoft", first) };
+  expect(microsoft.host).toBe("outlook.office365.com");
+  expect(isComplete({ ...empty, connector: "imap", values: microsoft })).toBe(false);
+  const tenant = { ...microsoft, tenant: "example.org" };
+  expect(isComplete({ ...empty, connector: "imap", values: tenant })).toBe(true);
+  expect(chosen(signIn, "google", tenant).host).toBe("imap.gmail.com");
+  expect(chosen(signIn, "password", tenant).host).toBe("");
+  expect(chosen(signIn, "google", { ...first, host: "mail.example.org" })).toEqual({ sign_in: "google" });
+  // What was typed for another way to sign in is not sent.
+  const credentials = { username: "a@example.org", password: "p", client_id: "c", client_secret: "s" };
+  expect(bodyOf({ ...empty, connector: "imap", values: tenant, credentials }).credentials).toEqual({
+    username: "a@example.org",
+    client_id: "c",
+    client_secret: "s",
+  });
 });

@@ -54,7 +54,8 @@ export function bodyOf(draft: SourceDraft, source?: KnowledgeSource): SourceBody
   const { fields } = CONNECTOR_FORMS[draft.connector];
   const settings = { ...source?.settings };
   for (const field of fields) settings[field.name] = settingOf(field, draft.values[field.name]);
-  const credentials = Object.entries(draft.credentials).filter(([, value]) => value);
+  const names: readonly string[] = credentialNames(draft);
+  const credentials = Object.entries(draft.credentials).filter(([name, value]) => value && names.includes(name));
   return {
     name: draft.name.trim() || nameOf(placeOf(draft)),
     connector: draft.connector,
@@ -75,7 +76,23 @@ function settingOf({ kind }: Field, value: string | boolean | undefined): Settin
 
 /** Whether something is missing without which the server would refuse it. */
 export function isComplete({ connector, values }: SourceDraft): boolean {
-  return CONNECTOR_FORMS[connector].fields.every(({ name, required }) => !required || String(values[name]).trim());
+  return CONNECTOR_FORMS[connector].fields.every(
+    ({ name, required, isShown }) => !required || (isShown && !isShown(values)) || String(values[name]).trim(),
+  );
+}
+
+/** Which credentials the source takes with its settings as they are. */
+export function credentialNames({ connector, values }: Pick<SourceDraft, "connector" | "values">) {
+  const { credentials } = CONNECTOR_FORMS[connector];
+  return typeof credentials === "function" ? credentials(values) : credentials;
+}
+
+/** What changes with a choice: also a field that is empty, or has what another choice brought. */
+export function chosen({ name, presets }: Field, choice: string, values: Values): Values {
+  if (!presets) return { [name]: choice };
+  const present = String(values[presets.field] ?? "").trim();
+  const isOwn = present !== "" && !Object.values(presets.values).includes(present);
+  return isOwn ? { [name]: choice } : { [name]: choice, [presets.field]: presets.values[choice] ?? "" };
 }
 
 function placeOf({ connector, values }: SourceDraft): string {
