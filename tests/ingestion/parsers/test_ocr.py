@@ -2,6 +2,7 @@
 
 import io
 import random
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 import psutil
@@ -9,6 +10,7 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw, ImageOps
 from PIL.TiffImagePlugin import IFDRational
 
+from core.types.text_boxes import TextBox
 from ingestion.parsers import parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.image import ocr, preprocess
@@ -235,6 +237,49 @@ def test_page_is_read_in_whatever_state_it_came(tmp_path, state: str, kind: str)
     # Turning by a few degrees blurs: a character of the test's picture may be taken for another.
     assert similar(CHINESE, parsed.text) >= 0.9
     assert parsed.warnings == ("recognised",)
+
+
+def covered(page: Image.Image, boxes: Sequence[TextBox]) -> tuple[float, float]:
+    """The share of a page's ink that its boxes cover, and their share of the page."""
+    mask = Image.new("L", page.size, 0)
+    for box in boxes:
+        (left, top), (right, bottom) = (
+            (page.width * x / 10_000, page.height * y / 10_000)
+            for x, y in ((box.left, box.top), (box.left + box.width, box.top + box.height))
+        )
+        ImageDraw.Draw(mask).rectangle((left, top, right, bottom), fill=255)
+    ink = page.convert("L").point(lambda shade: 255 if shade < 128 else 0)
+    both = ImageChops.multiply(ink, mask)
+    return both.histogram()[255] / ink.histogram()[255], mask.histogram()[255] / (page.width * page.height)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "PDF"])
+@pytest.mark.parametrize(
+    "state",
+    ["upside down", "on its left side", "tilted the other way", "on its side and tilted", "with letters of a screen"],
+)
+def test_boxes_are_where_the_words_are_in_whatever_state_the_page_came(tmp_path, state: str, kind: str):
+    with Image.open(NOTICE) as image:
+        page = STATES[state](image.convert("L"))
+        _, upright = covered(image, parser_for("image/png")(NOTICE, ParseLimits()).boxes)
+    content = encode_image(page, kind, dpi=(300, 300), resolution=72)
+    parsed = parser_for("image/png" if kind == "PNG" else "application/pdf")(put(tmp_path, "a", content), ParseLimits())
+    ink, area = covered(page, parsed.boxes)
+    assert ink > 0.97
+    # What is tilted needs more, and loses little.
+    assert area < 2 * upright
+    [english] = [box for box in parsed.boxes if "thirty" in parsed.text[box.start : box.end]][:1]
+    assert parsed.text[english.start : english.end] == "It keeps the last thirty days."
+
+
+def test_boxes_of_a_long_picture_are_those_of_the_whole(tmp_path):
+    notice = Image.open(NOTICE).convert("L")
+    chat = Image.new("L", (notice.width, 33_500), 255)
+    chat.paste(notice, (0, chat.height - notice.height))
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", encode_image(chat, "PNG")), ParseLimits())
+    ink, area = covered(chat, parsed.boxes)
+    assert ink > 0.97
+    assert area < 0.01
 
 
 class Read:
