@@ -58,7 +58,7 @@ class UnstructuredApi:
         form = {
             "strategy": strategy,
             "output_format": "application/json",
-            "coordinates": "false",
+            "coordinates": "true",
             "languages": self._languages,
         }
         async with self._client.post_file(_PATH, form, document) as response:
