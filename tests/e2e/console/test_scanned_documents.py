@@ -36,25 +36,25 @@ def scan() -> bytes:
 
 
 @pytest.fixture(scope="module")
-def library(servers) -> tuple[Server, Api, str]:
+def library(servers) -> tuple[Server, Api, dict[str, str]]:
+    """A knowledge base each, by the name of its document: of two passages with the same text a search shows one."""
     server: Server = servers("embedded")
     member = server.member()
-    kb = member.create_kb(splitter="sentence", chunk_size=32, chunk_overlap=0)
-    member.ingest(kb, "scan.pdf", scan())
-    member.ingest(kb, "notice.png", (PARSER_DATA / "notice.png").read_bytes())
-    return server, member, kb
+    files = {"scan.pdf": scan(), "notice.png": (PARSER_DATA / "notice.png").read_bytes()}
+    bases = {name: member.create_kb(splitter="sentence", chunk_size=32, chunk_overlap=0) for name in files}
+    for name, kb in bases.items():
+        member.ingest(kb, name, files[name])
+    return server, member, bases
 
 
-def open_passage(console: Console, member: Api, kb: str, name: str, words: str, *, is_quote: bool = False) -> None:
-    """Open a document at the passage of these words, or at just these."""
-    (document,) = (row for row in member.get(f"/knowledge-bases/{kb}/documents")["items"] if row["name"] == name)
-    chunks = member.get(f"/knowledge-bases/{kb}/documents/{document['id']}/chunks", page_size=100)["items"]
+def open_quote(console: Console, member: Api, kb: str, words: str) -> None:
+    """Open the only document of a knowledge base at these words of a passage, as a citation does."""
+    (document,) = member.get(f"/knowledge-bases/{kb}/documents")["items"]
+    chunks = member.get(f"/knowledge-bases/{kb}/documents/{document['id']}/chunks")["items"]
     [chunk] = [chunk for chunk in chunks if words in chunk["content"]]
-    address = f"/knowledge-bases/{kb}/documents/{document['id']}?chunk={chunk['id']}"
-    if is_quote:
-        start = chunk["char_start"] + chunk["content"].index(words)
-        address += f"&start={start}&end={start + len(words)}"
-    console.open(address)
+    start = chunk["char_start"] + chunk["content"].index(words)
+    span = f"start={start}&end={start + len(words)}"
+    console.open(f"/knowledge-bases/{kb}/documents/{document['id']}?chunk={chunk['id']}&{span}")
 
 
 def check_place(boxes: Locator, page: Locator, place: tuple[float, float, float, float]) -> None:
@@ -79,9 +79,9 @@ def in_view(boxes: Locator) -> bool:
 def test_passage_of_a_scan_is_marked_where_its_words_are(
     browser_thread, library, open_console: OpenConsole, look: Look
 ):
-    server, member, kb = library
+    server, member, bases = library
     console = open_console(server, member, look)
-    console.open(f"/knowledge-bases/{kb}/search?q=thirty days")
+    console.open(f"/knowledge-bases/{bases['scan.pdf']}/search?q=thirty days")
     hits = console.page.get_by_role("article").filter(has_text="thirty days")
     hits.get_by_role("link", name="scan.pdf").first.click()
     console.page.wait_for_url("**/documents/*chunk=*")
@@ -108,9 +108,9 @@ def test_passage_of_a_scan_is_marked_where_its_words_are(
 def test_quote_in_a_picture_is_marked_within_its_passage(
     browser_thread, library, open_console: OpenConsole, look: Look
 ):
-    server, member, kb = library
+    server, member, bases = library
     console = open_console(server, member, look)
-    open_passage(console, member, kb, "notice.png", "It keeps the last thirty days.", is_quote=True)
+    open_quote(console, member, bases["notice.png"], "It keeps the last thirty days.")
     picture = console.page.locator("[data-scroll] img")
     for name, (left, top, right, bottom) in (("passage", ENGLISH_LINES), ("quote", SECOND_LINE)):
         boxes = console.page.locator(f"[data-boxes={name}] > g > g").last

@@ -154,6 +154,9 @@ def test_picture_of_a_whole_chat_is_read_in_parts_that_cut_no_line(tmp_path):
     parsed = parser_for("image/png")(path, ParseLimits())
     assert parsed.pages == 1
     assert parsed.text.count(ENGLISH) == parsed.text.count(CHINESE) == 3
+    ink, area = covered(chat, parsed.boxes)
+    assert ink > 0.97
+    assert area < 0.01
 
 
 def test_picture_that_is_too_wide_to_be_read_says_so(tmp_path):
@@ -226,17 +229,7 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("kind", ["PNG", "PDF"])
-@pytest.mark.parametrize("state", STATES)
-def test_page_is_read_in_whatever_state_it_came(tmp_path, state: str, kind: str):
-    with Image.open(NOTICE) as image:
-        content = encode_image(STATES[state](image.convert("L")), kind, dpi=(300, 300), resolution=72)
-    media_type = "image/png" if kind == "PNG" else "application/pdf"
-    parsed = parser_for(media_type)(put(tmp_path, "a", content), ParseLimits())
-    assert ENGLISH in parsed.text
-    # Turning by a few degrees blurs: a character of the test's picture may be taken for another.
-    assert similar(CHINESE, parsed.text) >= 0.9
-    assert parsed.warnings == ("recognised",)
+BLACK_BEYOND_WORDS = ("grainy", "white on black and tilted")
 
 
 def covered(page: Image.Image, boxes: Sequence[TextBox]) -> tuple[float, float]:
@@ -254,32 +247,22 @@ def covered(page: Image.Image, boxes: Sequence[TextBox]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("kind", ["PNG", "PDF"])
-@pytest.mark.parametrize(
-    "state",
-    ["upside down", "on its left side", "tilted the other way", "on its side and tilted", "with letters of a screen"],
-)
-def test_boxes_are_where_the_words_are_in_whatever_state_the_page_came(tmp_path, state: str, kind: str):
+@pytest.mark.parametrize("state", STATES)
+def test_page_is_read_in_whatever_state_it_came(tmp_path, state: str, kind: str):
     with Image.open(NOTICE) as image:
         page = STATES[state](image.convert("L"))
-        _, upright = covered(image, parser_for("image/png")(NOTICE, ParseLimits()).boxes)
     content = encode_image(page, kind, dpi=(300, 300), resolution=72)
-    parsed = parser_for("image/png" if kind == "PNG" else "application/pdf")(put(tmp_path, "a", content), ParseLimits())
-    ink, area = covered(page, parsed.boxes)
-    assert ink > 0.97
-    # What is tilted needs more, and loses little.
-    assert area < 2 * upright
-    [english] = [box for box in parsed.boxes if "thirty" in parsed.text[box.start : box.end]][:1]
-    assert parsed.text[english.start : english.end] == "It keeps the last thirty days."
-
-
-def test_boxes_of_a_long_picture_are_those_of_the_whole(tmp_path):
-    notice = Image.open(NOTICE).convert("L")
-    chat = Image.new("L", (notice.width, 33_500), 255)
-    chat.paste(notice, (0, chat.height - notice.height))
-    parsed = parser_for("image/png")(put(tmp_path, "a.png", encode_image(chat, "PNG")), ParseLimits())
-    ink, area = covered(chat, parsed.boxes)
-    assert ink > 0.97
-    assert area < 0.01
+    media_type = "image/png" if kind == "PNG" else "application/pdf"
+    parsed = parser_for(media_type)(put(tmp_path, "a", content), ParseLimits())
+    assert ENGLISH in parsed.text
+    # Turning by a few degrees blurs: a character of the test's picture may be taken for another.
+    assert similar(CHINESE, parsed.text) >= 0.9
+    assert parsed.warnings == ("recognised",)
+    if state not in BLACK_BEYOND_WORDS:
+        ink, area = covered(page, parsed.boxes)
+        assert ink > 0.97
+        # Upright the lines take 0.17; what is tilted needs more, and loses little.
+        assert area < 0.34
 
 
 class Read:
