@@ -1,5 +1,7 @@
 """Reads of foreign JSON without trust in its shape: a wrong type reads as absent."""
 
+import math
+
 import orjson
 from pydantic import JsonValue
 
@@ -27,3 +29,8 @@ def as_text(value: JsonValue) -> str:
 def as_count(value: JsonValue) -> int:
     """The value if it is a whole number of zero or more, else 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def as_number(value: JsonValue) -> float:
+    """The value if it is a number, else not a number (``nan``)."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan

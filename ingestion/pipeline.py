@@ -23,6 +23,7 @@ from ingestion.attempts.claim import ClaimedDocument
 from ingestion.attempts.failures import LeaseLost, fail_as_poison, is_outage, record_failure
 from ingestion.attempts.lease_heartbeat import renew_while
 from ingestion.context import WorkerContext
+from ingestion.parsers.boxes import BoxIndex
 from ingestion.parsers.choice import choice_for
 from ingestion.parsers.file_type import ending_of
 from ingestion.parsers.model import ParsedDocument
@@ -298,14 +299,15 @@ def _pack_terms(placed: Sequence[tuple[PointOrigin, Piece]]) -> list[bytes]:
 
 
 def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> RevisionResult:
+    boxes = BoxIndex(split.parsed.boxes)
     return RevisionResult(
-        chunks=map(partial(_chunk_row, split.claimed.document), split.pieces, terms),
+        chunks=map(partial(_chunk_row, split.claimed.document, boxes), split.pieces, terms),
         chunk_count=len(split.pieces),
         parsed={name: getattr(split.parsed, name) for name in Document.PARSED_FIELDS},
     )
 
 
-def _chunk_row(document: Document, piece: Piece, terms: bytes) -> dict[str, object]:
+def _chunk_row(document: Document, boxes: BoxIndex, piece: Piece, terms: bytes) -> dict[str, object]:
     return {
         "id": point_id(document.id, document.revision, piece.index),
         "document_id": document.id,
@@ -321,4 +323,5 @@ def _chunk_row(document: Document, piece: Piece, terms: bytes) -> dict[str, obje
         "enabled": True,
         "version": 1,
         "terms": terms,
+        "boxes": boxes.within(piece.char_start, piece.char_end) or None,
     }

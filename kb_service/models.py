@@ -199,7 +199,8 @@ class Chunk(Table, table=True):
     """A passage of one revision of a document; its id is the point's id in the vector index.
 
     ``version`` rises with every edit of the text. ``terms`` are the tokens for the rerank. A chunk that is not
-    ``enabled`` is kept and shown, but no search finds it.
+    ``enabled`` is kept and shown, but no search finds it. ``boxes`` say where on the document's pages its text stands, as
+    ``core.types.text_boxes.TextBox`` with characters counted as ``char_start`` is; None where that is not known.
     """
 
     id: str = Field(primary_key=True, max_length=ID_LENGTH)
@@ -216,6 +217,7 @@ class Chunk(Table, table=True):
     enabled: bool = True
     version: int = 1
     terms: bytes | None = Field(default=None, sa_type=LargeBinary)
+    boxes: list[list[int]] | None = Field(default=None, sa_type=NullableJson)
 
     __table_args__ = (
         Index("ix_chunk_document", "document_id", "revision", "position", unique=True),

@@ -17,6 +17,7 @@ from core.db.pagination import PageRequest
 from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidPagination, InvalidRequest
+from core.types.text_boxes import BOX_SCALE, TextBox
 from ingestion.chunk_edit import MAX_CHARACTERS, ChunkEdit, edit_chunk
 from kb_service.documents import chunks
 from kb_service.documents import queries as document_queries
@@ -30,12 +31,32 @@ _MISSING = (KnowledgeBaseNotFound, ChunkNotFound)
 _CHANGES = error_responses(InvalidRequest, ReadOnly, *_MISSING, Conflict, *EMBEDDING_FAILURES)
 
 
+class PassageBox(ResponseModel):
+    """An upright rectangle on a page in which part of a passage stands.
+
+    ``left``, ``top``, ``width`` and ``height`` are shares of the page (0 to 1) from the top left corner, as the page is
+    shown: turned as its file says. ``char_start`` and ``char_end`` count characters like those of the passage; a box may
+    begin before it and end behind it. Several boxes of the same characters follow a tilted line.
+    """
+
+    page: int
+    left: float
+    top: float
+    width: float
+    height: float
+    char_start: int
+    char_end: int
+
+
 class ChunkAnswer(ResponseModel):
     """A passage of a document.
 
     ``char_start`` and ``char_end`` count characters of the document's extracted text and, like
-    ``page``, tell where the passage stood before anybody edited it. ``version`` rises with each
+    ``page`` and ``boxes``, tell where the passage stood before anybody edited it. ``version`` rises with each
     edit of the text. A passage that is not ``enabled`` is in no search result.
+
+    ``boxes`` are known of text that was recognised in scans and pictures, and of what parsers told that give places; other
+    documents and those processed by an earlier version have none.
     """
 
     id: str
@@ -52,6 +73,7 @@ class ChunkAnswer(ResponseModel):
     enabled: bool
     version: int
     edited: bool
+    boxes: list[PassageBox]
 
 
 class ChunkChangeBody(RequestModel):
@@ -63,7 +85,20 @@ class ChunkChangeBody(RequestModel):
 
 
 def _answer(row: Chunk) -> ChunkAnswer:
-    return ChunkAnswer.model_validate({**row.model_dump(), "edited": row.version > 1})
+    boxes = [_box(TextBox(*box)) for box in row.boxes or ()]
+    return ChunkAnswer.model_validate({**row.model_dump(), "edited": row.version > 1, "boxes": boxes})
+
+
+def _box(box: TextBox) -> PassageBox:
+    return PassageBox(
+        page=box.page,
+        left=box.left / BOX_SCALE,
+        top=box.top / BOX_SCALE,
+        width=box.width / BOX_SCALE,
+        height=box.height / BOX_SCALE,
+        char_start=box.start,
+        char_end=box.end,
+    )
 
 
 async def _document(kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading) -> Document:

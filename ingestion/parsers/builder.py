@@ -1,7 +1,10 @@
 """Builder of a ``ParsedDocument``, with clean text, exact spans and bounds."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
 
+from core.types.text_boxes import TextBox
+from ingestion.parsers.boxes import disjoint
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import SEPARATOR, Element, Kind, LaterPages, ParsedDocument
@@ -16,6 +19,7 @@ class DocumentBuilder:
     def __init__(self, limits: ParseLimits) -> None:
         self._limits = limits
         self._elements: list[Element] = []
+        self._boxes: list[TextBox] = []
         self._length = 0
 
     def __len__(self) -> int:
@@ -27,13 +31,21 @@ class DocumentBuilder:
         return any(element.kind != "heading" for element in self._elements)
 
     def extend(self, other: "DocumentBuilder") -> None:
+        """Append the blocks of a document without boxes."""
         for element in other._elements:
             self.add(
                 element.kind, element.text, level=element.level, page=element.page, later_pages=element.later_pages
             )
 
     def add(
-        self, kind: Kind, text: str, *, level: int = 0, page: int | None = None, later_pages: LaterPages = ()
+        self,
+        kind: Kind,
+        text: str,
+        *,
+        level: int = 0,
+        page: int | None = None,
+        later_pages: LaterPages = (),
+        boxes: Iterable[TextBox] = (),
     ) -> None:
         """Append one block; a block without visible text is left out.
 
@@ -41,6 +53,7 @@ class DocumentBuilder:
             text: Not yet clean.
             level: Of a heading or a list item.
             later_pages: Offsets in ``text`` of the pages after ``page``.
+            boxes: Of characters of ``text``.
 
         Raises:
             ParseFailure: ``output_too_large`` or ``too_complex``.
@@ -55,12 +68,22 @@ class DocumentBuilder:
             raise ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
         if len(self._elements) >= self._limits.elements:
             raise ParseFailure(FailureReason.TOO_COMPLEX)
-        later = tuple(_clean_offsets(raw, text, later_pages))
+        room = self._limits.boxes - len(self._boxes)
+        placed = list(islice(disjoint(boxes), room))
+        offsets = chain((at for at, _ in later_pages), *((box.start, box.end) for box in placed))
+        places = _clean_places(raw, text, offsets)
+        later = tuple((places[at], number) for at, number in later_pages if places[at] < len(text))
         self._elements.append(Element(kind, text, min(level, _MAX_LEVEL), page, start, end, later))
+        for box in placed:
+            first, last = start + places[box.start], start + places[box.end]
+            if first < last:
+                self._boxes.append(box._replace(start=first, end=last))
         self._length = end
 
-    def add_table(self, rows: Iterable[Iterable[str]], *, page: int | None = None) -> None:
-        self.add("table", table_text(rows), page=page)
+    def add_table(
+        self, rows: Iterable[Iterable[str]], *, page: int | None = None, boxes: Iterable[TextBox] = ()
+    ) -> None:
+        self.add("table", table_text(rows), page=page, boxes=boxes)
 
     def finish(
         self,
@@ -74,7 +97,9 @@ class DocumentBuilder:
         if not self._elements:
             raise ParseFailure(FailureReason.EMPTY_TEXT)
         text = SEPARATOR.join(element.text for element in self._elements)
-        return ParsedDocument(tuple(self._elements), text, encoding, confidence, pages, warnings)
+        return ParsedDocument(
+            tuple(self._elements), text, encoding, confidence, pages, warnings, boxes=tuple(self._boxes)
+        )
 
 
 def table_text(rows: Iterable[Iterable[str]]) -> str:
@@ -88,14 +113,15 @@ def table_row(cells: Iterable[str]) -> str:
     return " | ".join(texts).rstrip() if any(texts) else ""
 
 
-def _clean_offsets(raw: str, text: str, pages: LaterPages) -> Iterator[tuple[int, int]]:
-    """Page offsets in ``text``, the cleaned form of ``raw``."""
-    if not pages:
-        return
-    cleaned = clean(raw)
-    place, offset = 0, -(len(cleaned) - len(cleaned.lstrip()))
-    for begin, page in pages:
-        offset += len(clean(raw[place:begin]))
-        place = begin
-        if offset < len(text):
-            yield max(0, offset), page
+def _clean_places(raw: str, text: str, offsets: Iterable[int]) -> Mapping[int, int]:
+    """Where each offset in ``raw`` is in ``text``, its cleaned form."""
+    ordered = sorted(set(offsets))
+    if not ordered:
+        return {}
+    places: dict[int, int] = {}
+    begin, place = 0, -clean(raw).find(text)
+    for offset in ordered:
+        place += len(clean(raw[begin:offset]))
+        begin = offset
+        places[offset] = min(max(0, place), len(text))
+    return places

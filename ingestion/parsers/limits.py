@@ -14,6 +14,7 @@ class ParseLimits:
         part_bytes: Unpacked bytes of one XML part.
         recognition_seconds: Additional wall-clock time for reading the pictures of a document.
         picture_seconds: Processor time for reading one of them.
+        boxes: Places of texts on pages; further ones are left out, which fails nothing.
     """
 
     seconds: float = 60
@@ -27,3 +28,4 @@ class ParseLimits:
     recognition_seconds: float = 3600
     picture_seconds: float = 120
     image_pixels: int = 50_000_000
+    boxes: int = 200_000

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.types.document_parsers import BUILT_IN
+from core.types.text_boxes import TextBox
 
 Kind = Literal["heading", "paragraph", "list_item", "table", "code"]
 LaterPages = tuple[tuple[int, int], ...]
@@ -49,6 +50,7 @@ class ParsedDocument:
         pages: None where the format has none.
         warnings: Codes of possible faults of the text (``encoding``, ``no_text_layer``, ...).
         parser: Which one read it (``core.types.document_parsers``).
+        boxes: Where on the pages the text stands, by its characters; of what is not known there are none.
     """
 
     elements: tuple[Element, ...]
@@ -58,3 +60,4 @@ class ParsedDocument:
     pages: int | None = None
     warnings: tuple[str, ...] = ()
     parser: str = BUILT_IN
+    boxes: tuple[TextBox, ...] = ()

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.text.sanitize import Storable
 from core.types.document_parsers import AUTO_STRATEGY, BUILT_IN
+from core.types.text_boxes import TextBox
 from kb_service.models import Document
 from kb_service.vector_index.protocol import SparseVector
 
@@ -27,6 +28,8 @@ MAX_WINDOWS = 1000
 """Windows of one chunk."""
 MAX_TIES = 1000
 """Restricted documents tied to one question."""
+MAX_BOXES = 100_000
+"""Boxes of one chunk."""
 MAX_TERMS = 100_000
 """Terms of one sparse vector."""
 
@@ -143,7 +146,11 @@ RESTORED_FIELDS = DOCUMENT_FIELDS - set(Document.PARSED_FIELDS)
 
 
 class ChunkEntry(ArchivePart):
-    """A chunk of a document; positions count from 0 without gaps."""
+    """A chunk of a document; positions count from 0 without gaps.
+
+    Attributes:
+        boxes: where on the pages its text stands.
+    """
 
     document: int
     position: Annotated[int, Field(ge=0, lt=MAX_DOCUMENT_CHUNKS)]
@@ -155,6 +162,7 @@ class ChunkEntry(ArchivePart):
     token_count: Annotated[int, Field(ge=0, lt=2**31)] = 0
     enabled: bool = True
     version: Annotated[int, Field(ge=1, lt=2**31)] = 1
+    boxes: Annotated[list[TextBox], Field(max_length=MAX_BOXES)] | None = None
 
 
 class QuestionEntry(ArchivePart):

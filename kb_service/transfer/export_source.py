@@ -14,6 +14,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.db.database import Database
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import SettingsChanged
+from core.types.text_boxes import TextBox
 from kb_service import questions
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
@@ -286,6 +287,7 @@ def _chunk_entry(number: int, chunk: Chunk) -> ChunkEntry:
         token_count=chunk.token_count,
         enabled=chunk.enabled,
         version=chunk.version,
+        boxes=[TextBox(*box) for box in chunk.boxes] if chunk.boxes else None,
     )
 
 

@@ -7,15 +7,17 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from types import ModuleType, TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
+from core.types.text_boxes import TextBox
+from ingestion.parsers.boxes import PageRectangle, text_box
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.text_cleanup import flow
@@ -34,6 +36,7 @@ _DATA_FOLDERS = (
     "/opt/homebrew/share/tessdata",
 )
 _CJK = "\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
+_VISIBLE = re.compile(r"\S")
 _CJK_GAP = re.compile(f"(?<=[{_CJK}]) +(?=[{_CJK}])")
 MAX_SIDE = 32_767
 """Pixels; Tesseract reads nothing that is higher or wider."""
@@ -74,11 +77,27 @@ class GreyImage:
     dpi: int = 0
 
 
+class OcrLine(NamedTuple):
+    """Where characters of a paragraph stand; several of a line that is tilted.
+
+    Attributes:
+        paragraph: Its place in ``OcrResult.paragraphs``.
+        start, end: In the paragraph's text.
+        sides: In shares of the picture that was read.
+    """
+
+    paragraph: int
+    start: int
+    end: int
+    sides: PageRectangle
+
+
 @dataclass(frozen=True, slots=True)
 class OcrResult:
     """The text of a picture.
 
     Attributes:
+        lines: By paragraph and in its order.
         confidence: Mean, 0 to 100.
         is_uncertain: Whether some text is likely wrong or was left out.
         line_height: Median, in pixels; 0 without text.
@@ -88,6 +107,25 @@ class OcrResult:
     confidence: float = 0.0
     is_uncertain: bool = False
     line_height: float = 0.0
+    lines: tuple[OcrLine, ...] = ()
+
+    def within(self, top: float, height: float) -> "OcrResult":
+        """The reading of a strip as one of the picture that it was cut from; ``top`` and ``height`` are shares of that."""
+        lines = (
+            line._replace(sides=sides._replace(top=top + height * sides.top, bottom=top + height * sides.bottom))
+            for line in self.lines
+            for sides in (line.sides,)
+        )
+        return replace(self, lines=tuple(lines))
+
+    def placed_paragraphs(self, page: int) -> Iterator[tuple[str, list[TextBox]]]:
+        """The paragraphs, each with its boxes on a page that the picture fills."""
+        boxes: list[list[TextBox]] = [[] for _ in self.paragraphs]
+        for line in self.lines:
+            box = text_box(line.sides, page, line.start, line.end)
+            if box is not None:
+                boxes[line.paragraph].append(box)
+        yield from zip(self.paragraphs, boxes, strict=True)
 
 
 def warnings(readings: Iterable[OcrResult]) -> tuple[str, ...]:
@@ -161,32 +199,64 @@ class OcrEngine:
         if _MIN_DPI <= picture.dpi <= _MAX_DPI:
             engine.SetSourceResolution(picture.dpi)
         engine.Recognize()
-        level = library.RIL.PARA
-        paragraphs = [
-            (part.Confidence(level), _CJK_GAP.sub("", flow(part.GetUTF8Text(level))))
-            for part in library.iterate_level(engine.GetIterator(), level)
-            if not part.Empty(level)
-        ]
-        height = _line_height(library, engine)
+        paragraphs = _paragraphs(library, engine, picture)
         engine.Clear()
-        return _result([(confidence, text) for confidence, text in paragraphs if text], height)
+        return _result([paragraph for paragraph in paragraphs if paragraph.text])
 
 
-def _line_height(library: ModuleType, engine: Any) -> float:  # noqa: ANN401 - the library has no types
-    level = library.RIL.TEXTLINE
-    lines = library.iterate_level(engine.GetIterator(), level)
-    boxes = [line.BoundingBox(level) for line in lines if not line.Empty(level)]
-    # On a page that lies on its side, lines' widths and heights are swapped.
-    heights = [min(box[2] - box[0], box[3] - box[1]) for box in boxes if box]
-    return float(median(heights)) if heights else 0.0
+@dataclass(slots=True)
+class _RecognisedParagraph:
+    """A paragraph as it is read: each line with the number of its visible characters, and its height in pixels."""
+
+    confidence: float
+    text: str
+    lines: list[tuple[int, PageRectangle]] = field(default_factory=list[tuple[int, PageRectangle]])
+    heights: list[float] = field(default_factory=list[float])
+
+    def placed_lines(self, number: int) -> Iterator[OcrLine]:
+        places = [match.start() for match in _VISIBLE.finditer(self.text)]
+        first = 0
+        for count, sides in self.lines:
+            span = places[first : first + count]
+            first += count
+            if span:
+                yield OcrLine(number, span[0], span[-1] + 1, sides)
 
 
-def _result(paragraphs: Sequence[tuple[float, str]], line_height: float) -> OcrResult:
-    length = sum(len(text) for _, text in paragraphs)
-    mean = sum(confidence * len(text) for confidence, text in paragraphs) / max(1, length)
-    texts = tuple(text for confidence, text in paragraphs if confidence >= _MIN_CONFIDENCE)
-    is_uncertain = any(confidence < SURE_CONFIDENCE for confidence, _ in paragraphs)
-    return OcrResult(texts, mean, is_uncertain=is_uncertain, line_height=line_height)
+def _paragraphs(
+    library: ModuleType,
+    engine: Any,  # noqa: ANN401 - the library has no types
+    picture: GreyImage,
+) -> list[_RecognisedParagraph]:
+    whole, level = library.RIL.PARA, library.RIL.TEXTLINE
+    paragraphs: list[_RecognisedParagraph] = []
+    for line in library.iterate_level(engine.GetIterator(), level):
+        if line.Empty(level):
+            continue
+        if not paragraphs or line.IsAtBeginningOf(whole):
+            text = _CJK_GAP.sub("", flow(line.GetUTF8Text(whole)))
+            paragraphs.append(_RecognisedParagraph(line.Confidence(whole), text))
+        left, top, right, bottom = line.BoundingBox(level) or (0, 0, 0, 0)
+        count = len("".join(line.GetUTF8Text(level).split()))
+        width, height = picture.width, picture.height
+        paragraphs[-1].lines.append((count, PageRectangle(left / width, top / height, right / width, bottom / height)))
+        # On a page that lies on its side, lines' widths and heights are swapped.
+        paragraphs[-1].heights.append(min(right - left, bottom - top))
+    return paragraphs
+
+
+def _result(paragraphs: Sequence[_RecognisedParagraph]) -> OcrResult:
+    length = sum(len(paragraph.text) for paragraph in paragraphs)
+    mean = sum(paragraph.confidence * len(paragraph.text) for paragraph in paragraphs) / max(1, length)
+    heights = [height for paragraph in paragraphs for height in paragraph.heights]
+    certain = [paragraph for paragraph in paragraphs if paragraph.confidence >= _MIN_CONFIDENCE]
+    return OcrResult(
+        tuple(paragraph.text for paragraph in certain),
+        mean,
+        is_uncertain=any(paragraph.confidence < SURE_CONFIDENCE for paragraph in paragraphs),
+        line_height=float(median(heights)) if heights else 0.0,
+        lines=tuple(line for number, paragraph in enumerate(certain) for line in paragraph.placed_lines(number)),
+    )
 
 
 def _library() -> ModuleType:

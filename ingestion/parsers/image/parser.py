@@ -35,27 +35,33 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     with OcrEngine(limits) as recogniser:
         pages = [_read(recogniser, picture) for picture in _pictures(path, limits)]
     for number, readings in enumerate(pages, 1):
-        for text in chain.from_iterable(reading.paragraphs for reading in readings):
-            builder.add("paragraph", text, page=number)
+        for text, boxes in chain.from_iterable(reading.placed_paragraphs(number) for reading in readings):
+            builder.add("paragraph", text, page=number, boxes=boxes)
     warnings = ocr.warnings(chain.from_iterable(pages))
     return builder.finish(pages=len(pages), warnings=warnings)
 
 
 def _read(recogniser: OcrEngine, image: Image.Image) -> list[OcrResult]:
-    return [preprocess.read(recogniser, _picture(strip)) for strip in _strips(image)]
+    return [
+        preprocess.read(recogniser, _picture(strip)).within(top / image.height, strip.height / image.height)
+        for top, strip in _strips(image)
+    ]
 
 
-def _strips(image: Image.Image) -> Iterator[Image.Image]:
-    """The picture in strips of a height that Tesseract can read; ParseFailure ``image_too_large`` for a wide one."""
+def _strips(image: Image.Image) -> Iterator[tuple[int, Image.Image]]:
+    """The picture in strips of a height that Tesseract can read, with the row at which each begins.
+
+    ParseFailure ``image_too_large`` for a wide one.
+    """
     if image.width > MAX_SIDE:
         raise ParseFailure(FailureReason.IMAGE_TOO_LARGE)
     top = 0
     if image.height > MAX_SIDE:
         while image.height - top > _STRIP:
             bottom = _gap(image, top + _STRIP - _STRIP_END)
-            yield image.crop((0, top, image.width, bottom))
+            yield top, image.crop((0, top, image.width, bottom))
             top = bottom
-    yield image.crop((0, top, *image.size)) if top else image
+    yield top, image.crop((0, top, *image.size)) if top else image
 
 
 def _gap(image: Image.Image, start: int) -> int:

@@ -7,10 +7,12 @@ of a poster.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from PIL import Image, ImageChops, ImageFilter
 
+from ingestion.parsers.image.derived import DerivedPicture
 from ingestion.parsers.image.ocr import MAX_SIDE, SURE_CONFIDENCE, GreyImage, OcrEngine, OcrResult
 
 # Percent; a lower confidence suggests a defect of the picture.
@@ -36,44 +38,46 @@ _CLEARER = 1.2
 
 
 def read(recogniser: OcrEngine, picture: GreyImage) -> OcrResult:
-    """The text of a picture; where it is hard to read, the best of several tries."""
-    plain = _without_grain(_image(picture))
+    """The text of a picture, where it is hard to read the best of several tries; its lines are those of this picture."""
+    plain = DerivedPicture.of(_without_grain(_image(picture)))
     straight = _straight(plain)
-    tries = _Attempts(recogniser, picture.dpi)
+    tries = _Attempts(recogniser, picture.dpi, plain)
     # One long line across a page is clearer than all its text, and turns it for nothing.
-    for image in [straight] if straight is plain else [straight, plain]:
+    for derived in [straight] if straight is plain else [straight, plain]:
         if not tries.is_good:
-            reading = tries.take(image)
+            reading = tries.take(derived)
             # So is what was read of a page that is upside down.
             if 0 < reading.confidence < SURE_CONFIDENCE:
-                tries.take(image.transpose(Image.Transpose.ROTATE_180))
+                tries.take(derived.upside_down())
     if not tries.is_good:
-        resized = _resized(tries.image or plain, tries.best)
+        resized = _resized(tries.picture, tries.best)
         if resized is not None:
             tries.take(resized)
-    return tries.best
+    lines = (part for line in tries.best.lines for part in tries.picture.lines_in_original(line))
+    return replace(tries.best, lines=tuple(lines))
 
 
 class _Attempts:
     """Readings of a picture in several states, and the best of them; ``dpi`` is from its metadata."""
 
-    def __init__(self, recogniser: OcrEngine, dpi: int) -> None:
+    def __init__(self, recogniser: OcrEngine, dpi: int, plain: DerivedPicture) -> None:
         self._recogniser = recogniser
         self._dpi = dpi
         self._side = 0
-        self.best = OcrResult()
-        self.image: Image.Image | None = None
+        self.best: OcrResult = OcrResult()
+        self.picture = plain
 
     @property
     def is_good(self) -> bool:
         return self.best.confidence >= _GOOD
 
-    def take(self, image: Image.Image) -> OcrResult:
+    def take(self, derived: DerivedPicture) -> OcrResult:
+        is_first, image = self._side == 0, derived.image
         self._side = self._side or max(image.size)
         dpi = self._dpi * max(image.size) // self._side
         reading = self._recogniser.read(_picture(image, dpi))
-        if self.image is None or _is_better(reading, self.best):
-            self.best, self.image = reading, image
+        if is_first or _is_better(reading, self.best):
+            self.best, self.picture = reading, derived
         return reading
 
 
@@ -87,8 +91,8 @@ def _length(reading: OcrResult) -> int:
     return sum(map(len, reading.paragraphs))
 
 
-def _resized(image: Image.Image, reading: OcrResult) -> Image.Image | None:
-    factor = 1.0
+def _resized(picture: DerivedPicture, reading: OcrResult) -> DerivedPicture | None:
+    factor, image = 1.0, picture.image
     if reading.line_height and not _LEAST_LINE <= reading.line_height <= _MOST_LINE:
         factor = min(_MOST_FACTOR, _BEST_LINE / reading.line_height)
     elif reading.confidence < SURE_CONFIDENCE and max(image.size) <= _SMALL:
@@ -101,7 +105,7 @@ def _resized(image: Image.Image, reading: OcrResult) -> Image.Image | None:
     if factor == 1:
         return None
     size = (max(1, round(factor * width)), max(1, round(factor * height)))
-    return image.resize(size, Image.Resampling.LANCZOS)
+    return picture.resized(size)
 
 
 def _image(picture: GreyImage) -> Image.Image:
@@ -124,12 +128,13 @@ def _without_grain(image: Image.Image) -> Image.Image:
     return image.filter(ImageFilter.GaussianBlur(_SMOOTHING))
 
 
-def _straight(image: Image.Image) -> Image.Image:
+def _straight(picture: DerivedPicture) -> DerivedPicture:
     """Deskewed, if clearly tilted.
 
     The angle is the one whose projection changes the most from row to row, or from column to column where the page
     lies on its side: W. Postl, Detection of linear oblique structures and skew scan in digitized documents, ICPR 1986.
     """
+    image = picture.image
     small = image.reduce(max(1, max(image.size) // _TILT_SIDE))
     paper = _paper(small)
     clearness = {float(angle): _clearness(small, angle, paper) for angle in range(-_MOST_TILT, _MOST_TILT + 1)}
@@ -138,13 +143,13 @@ def _straight(image: Image.Image) -> Image.Image:
     angle = max(clearness, key=clearness.__getitem__)
     # If all angles are alike, the page is blank.
     if abs(angle) < _LEAST_TILT or clearness[angle] <= _CLEARER * clearness[0]:
-        return image
+        return picture
     sine, cosine = math.sin(math.radians(abs(angle))), math.cos(math.radians(angle))
     width = image.width * cosine + image.height * sine
     height = image.width * sine + image.height * cosine
     if width * height > _MOST_PIXELS or max(width, height) > MAX_SIDE:
-        return image
-    return image.rotate(angle, Image.Resampling.BICUBIC, expand=True, fillcolor=paper)
+        return picture
+    return picture.turned(angle, paper)
 
 
 def _paper(image: Image.Image) -> int:

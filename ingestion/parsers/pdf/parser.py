@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from core.types.text_boxes import TextBox
 from ingestion.parsers.builder import DocumentBuilder, table_text
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image import ocr, preprocess
@@ -50,7 +51,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     running = _running_lines(pages)
     lines = [(number, line) for number, line in lines if not _is_apparatus(line, running)] or lines
     pictures = _recognise(path, scanned, limits) if recognises else {}
-    read = {number: reading.paragraphs for number, reading in pictures.items()}
+    read = {number: list(reading.placed_paragraphs(number)) for number, reading in pictures.items()}
     _add_blocks(lines, builder, read)
     warnings = ocr.warnings(pictures.values())
     if not recognises and len(scanned) > _SCANNED_SHARE * len(pages):
@@ -101,17 +102,19 @@ _RAGGED = 0.15  # share of its column's width that a full line may leave free
 
 
 def _add_blocks(
-    lines: Sequence[tuple[int, PdfLine]], out: DocumentBuilder, pictures: Mapping[int, Sequence[str]]
+    lines: Sequence[tuple[int, PdfLine]],
+    out: DocumentBuilder,
+    pictures: Mapping[int, Sequence[tuple[str, Sequence[TextBox]]]],
 ) -> None:
-    """Add the elements of lines by page, and paragraphs recognised in pictures by page."""
+    """Add the elements of lines by page, and paragraphs recognised in pictures with their boxes by page."""
     kind = _Typography.of(lines)
     waiting = sorted(pictures, reverse=True)
 
     def add_pictures(before: float) -> None:
         while waiting and waiting[-1] < before:
             page = waiting.pop()
-            for text in pictures[page]:
-                out.add("paragraph", text, page=page)
+            for text, boxes in pictures[page]:
+                out.add("paragraph", text, page=page, boxes=boxes)
 
     for block in _blocks(lines, kind):
         add_pictures(block.lines[0][0])

@@ -1,11 +1,15 @@
 """Reading of what parsing services answer: JSON whose every value may be anything."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from core import json_access
+from core.json_access import as_number
+from core.types.text_boxes import TextBox
+from ingestion.parsers.boxes import text_box
 from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
@@ -55,17 +59,34 @@ class AnswerBuilder:
             self.pages = max(page, self.pages or 0)
         return page or None
 
-    def add_table(self, markup: str, text: str, page: int | None) -> None:
+    def add_table(self, markup: str, text: str, page: int | None, boxes: Sequence[TextBox] = ()) -> None:
         """Append a table in HTML; ``text`` stands for one without rows."""
         rows = list(table_rows(markup)) if markup else []
         if any(map(any, rows)):
-            self.blocks.add_table(rows, page=page)
+            self.blocks.add_table(rows, page=page, boxes=boxes)
         else:
-            self.blocks.add("paragraph", text, page=page)
+            self.blocks.add("paragraph", text, page=page, boxes=boxes)
 
-    def add_item(self, text: str, level: int, page: int | None, marker: str = "-") -> None:
+    def add_item(
+        self, text: str, level: int, page: int | None, marker: str = "-", boxes: Sequence[TextBox] = ()
+    ) -> None:
         """Append an item of a list; ``marker`` begins the text of one that has none."""
         text = text.strip()
         if text and not _MARKER.match(text):
             text = f"{marker} {text}"
-        self.blocks.add("list_item", text, level=max(1, level), page=page)
+        self.blocks.add("list_item", text, level=max(1, level), page=page, boxes=boxes)
+
+
+def box_in(sides: Sequence[JsonValue], size: tuple[JsonValue, JsonValue], page: int | None) -> list[TextBox]:
+    """The box of a whole element, none for what is no place on its page.
+
+    Args:
+        sides: left, top, right and bottom from the page's top left corner.
+        size: width and height of the page in the same unit.
+    """
+    width, height = map(as_number, size)
+    if len(sides) != 4 or not (width > 0 and height > 0):
+        return []
+    left, top, right, bottom = map(as_number, sides)
+    box = text_box((left / width, top / height, right / width, bottom / height), page)
+    return [box] if box is not None else []

@@ -2,7 +2,8 @@
 
 An answer of docling-serve is ``{"document": {"json_content": {...}}, "status": ...}``. ``json_content`` holds a tree: ``body`` and
 each node name their ``children`` by references such as ``#/texts/3`` into lists of the document. A node has a ``label``, its
-``content_layer`` and in ``prov`` its pages, with the characters of its text on each. Sources: docling-project/docling-serve 1.31.0,
+``content_layer`` and in ``prov`` its pages, with the characters of its text on each and the ``bbox`` of these, in the unit of the
+page's ``size``, from its top or its foot (``coord_origin``). Sources: docling-project/docling-serve 1.31.0,
 docs/usage.md ("Response format"); docling-project/docling 2.121.0, docling/datamodel/service/responses.py
 (``ConvertDocumentResponse``, ``TaskFailureResult``); docling-project/docling-core 2.87.1, docling_core/types/doc/document.py
 (``DoclingDocument``), items/text.py, items/table/table_data.py, items/group.py, common/content_layer.py and labels.py.
@@ -13,11 +14,13 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from core.json_access import as_count, as_list, as_object, as_text
+from core.json_access import as_count, as_list, as_number, as_object, as_text
+from core.types.text_boxes import TextBox
+from ingestion.parsers.boxes import TO_END
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import LaterPages, ParsedDocument
-from ingestion.parsers.remote.answers import AnswerBuilder, read_answer, unexpected_answer
+from ingestion.parsers.remote.answers import AnswerBuilder, box_in, read_answer, unexpected_answer
 from ingestion.parsers.table_grid import MergedLabels
 
 Node = dict[str, JsonValue]
@@ -120,9 +123,9 @@ class _TreeReader:
             self._add_text(node, "heading", text, level=level)
         elif label == "list_item":
             marker = as_text(node.get("marker")) if node.get("enumerated") is True else "-"
-            self.builder.add_item(text, self._lists, page, marker or "-")
+            self.builder.add_item(text, self._lists, page, marker or "-", self._boxes(node))
         elif label == "code":
-            self.builder.blocks.add("code", text, page=page)
+            self.builder.blocks.add("code", text, page=page, boxes=self._boxes(node))
         elif label in _CHECKBOXES:
             self._add_text(node, "paragraph", f"{_CHECKBOXES[label]} {text}" if text else "")
         else:
@@ -132,14 +135,25 @@ class _TreeReader:
         page = self._page(node)
         later = self._later_pages(node, page, text)
         self.builder.blocks.add(
-            "heading" if kind == "heading" else "paragraph", text, level=level, page=page, later_pages=later
+            "heading" if kind == "heading" else "paragraph",
+            text,
+            level=level,
+            page=page,
+            later_pages=later,
+            boxes=self._boxes(node),
         )
 
     def _add_inline(self, group: Node) -> None:
         """Append one paragraph of several runs; the group itself has no place."""
         runs = list(self._children(group))
         page = next(filter(None, map(self._page, runs)), None)
-        self.builder.blocks.add("paragraph", _joined(runs), page=page)
+        boxes: list[TextBox] = []
+        start = 0
+        for run in runs:
+            length = len(as_text(run.get("text")))
+            boxes += [box._replace(start=start, end=start + length) for box in self._boxes(run)[:1] if length]
+            start += length + 1 if length else 0
+        self.builder.blocks.add("paragraph", _joined(runs), page=page, boxes=boxes)
 
     def _add_floating(self, node: Node, label: str) -> list[Node]:
         """A table or picture with its captions before it and its footnotes after it."""
@@ -147,10 +161,10 @@ class _TreeReader:
         for caption in self._children(node, "captions"):
             self._add_text(caption, "paragraph", as_text(caption.get("text")))
         if label in _TABLES:
-            self.builder.blocks.add_table(_rows(as_object(node.get("data"))), page=page)
+            self.builder.blocks.add_table(_rows(as_object(node.get("data"))), page=page, boxes=self._boxes(node))
         else:
             for description in _descriptions(node):
-                self.builder.blocks.add("paragraph", description, page=page)
+                self.builder.blocks.add("paragraph", description, page=page, boxes=self._boxes(node))
         for footnote in self._children(node, "footnotes"):
             self._add_text(footnote, "paragraph", as_text(footnote.get("text")))
         # Words in a picture are labels of a drawing; those in a table are in its cells.
@@ -158,6 +172,29 @@ class _TreeReader:
 
     def _page(self, node: Node) -> int | None:
         return self.builder.page(as_object(next(iter(as_list(node.get("prov"))), None)).get("page_no"))
+
+    def _boxes(self, node: Node) -> list[TextBox]:
+        """Where a node stands: each place from its first character to that of the next.
+
+        Where they do not ascend, as those of a table, each stands for the whole.
+        """
+        boxes: list[TextBox] = []
+        starts: list[int] = []
+        for place in map(as_object, as_list(node.get("prov"))):
+            for box in self._box(as_object(place.get("bbox")), self.builder.page(place.get("page_no"))):
+                boxes.append(box)
+                starts.append(as_count(next(iter(as_list(place.get("charspan"))), None)))
+        if len(set(starts)) == len(starts) and starts == sorted(starts):
+            ends = [*starts[1:], TO_END]
+            boxes = [box._replace(start=a, end=b) for box, a, b in zip(boxes, starts, ends, strict=False)]
+        return boxes
+
+    def _box(self, bbox: Node, page: int | None) -> list[TextBox]:
+        size = as_object(as_object(as_object(self._document.get("pages")).get(str(page))).get("size"))
+        top, bottom, height = (as_number(value) for value in (bbox.get("t"), bbox.get("b"), size.get("height")))
+        if bbox.get("coord_origin") == "BOTTOMLEFT":
+            top, bottom = height - top, height - bottom
+        return box_in((bbox.get("l"), top, bbox.get("r"), bottom), (size.get("width"), height), page)
 
     def _later_pages(self, node: Node, first: int | None, text: str) -> LaterPages:
         """Where a text goes on on another page: offsets ascend, as do pages."""

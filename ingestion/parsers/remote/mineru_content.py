@@ -1,7 +1,8 @@
 """A content list of MinerU as a document.
 
 An answer is ``{"results": {NAME: {"content_list": "[...]"}}}``: the list is JSON in a string. Its blocks stand in reading order,
-with ``type``, ``page_idx`` (from 0), ``text`` in Markdown and ``text_level`` of headings. Sources: opendatalab/MinerU 3.4.4,
+with ``type``, ``page_idx`` (from 0), ``text`` in Markdown, ``text_level`` of headings and ``bbox``: left, top, right and bottom
+in thousandths of the page from its top left corner. Sources: opendatalab/MinerU 3.4.4,
 mineru/cli/fast_api.py (``build_result_dict``), docs/en/reference/output_files.md and ``make_blocks_to_content_list`` of
 mineru/backend/pipeline/pipeline_middle_json_mkcontent.py, mineru/backend/vlm/vlm_middle_json_mkcontent.py and
 mineru/backend/office/mkcontent/output_builders.py.
@@ -9,15 +10,17 @@ mineru/backend/office/mkcontent/output_builders.py.
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from core.json_access import as_count, as_list, as_object, as_text
+from core.types.text_boxes import TextBox
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
-from ingestion.parsers.remote.answers import AnswerBuilder, read_answer, read_json, unexpected_answer
+from ingestion.parsers.remote.answers import AnswerBuilder, box_in, read_answer, read_json, unexpected_answer
 
 # They repeat on each page.
 _LEFT_OUT = frozenset({"header", "footer", "page_number"})
@@ -27,6 +30,7 @@ _ESCAPED = re.compile(r"\\([*_`~$#+-])")
 _ALGORITHM = re.compile(r"<div[^>]*>\n?(.*?)\n?</div>", re.DOTALL)
 _FENCE = re.compile(r"```[^\n]*\n(.*?)\n?```", re.DOTALL)
 _INDENT = 4
+_PAGE_SIZE = (1000, 1000)
 
 
 def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
@@ -51,6 +55,13 @@ def _is_placed(value: JsonValue) -> bool:
     return "bbox" in block or as_count(block.get("page_idx")) > 0
 
 
+class _BlockPlace(NamedTuple):
+    """Where a block stands; all that is made of it stands there."""
+
+    page: int | None
+    boxes: Sequence[TextBox]
+
+
 class _ContentReader:
     """One pass over the blocks."""
 
@@ -65,47 +76,50 @@ class _ContentReader:
         page = self.builder.page(as_count(block.get("page_idx")) + 1) if self._has_pages else None
         if kind in _LEFT_OUT:
             return
+        place = _BlockPlace(page, box_in(as_list(block.get("bbox")), _PAGE_SIZE, page))
         if kind in _VISUALS:
-            self._add_visual(block, kind, page)
+            self._add_visual(block, kind, place)
         elif kind == "code":
-            self._add_code(block, page)
+            self._add_code(block, place)
         elif kind in {"list", "index"}:
             for item in as_list(block.get("list_items")):
-                self._add_item(as_text(item), page)
+                self._add_item(as_text(item), place)
         elif kind == "equation":
-            self.builder.blocks.add("paragraph", as_text(block.get("text")), page=page)
+            self._add_text(as_text(block.get("text")), 0, place)
         else:
-            self._add_text(_plain(as_text(block.get("text"))), as_count(block.get("text_level")), page)
+            self._add_text(_plain(as_text(block.get("text"))), as_count(block.get("text_level")), place)
 
-    def _add_text(self, text: str, level: int, page: int | None) -> None:
-        self.builder.blocks.add("heading" if level else "paragraph", text, level=level, page=page)
+    def _add_text(self, text: str, level: int, place: _BlockPlace) -> None:
+        kind = "heading" if level else "paragraph"
+        self.builder.blocks.add(kind, text, level=level, page=place.page, boxes=place.boxes)
 
-    def _add_visual(self, block: dict[str, JsonValue], kind: str, page: int | None) -> None:
+    def _add_visual(self, block: dict[str, JsonValue], kind: str, place: _BlockPlace) -> None:
         """A picture, chart or table between its captions and its footnotes."""
         for caption in _texts(block.get(f"{kind}_caption")):
-            self._add_text(caption, 0, page)
+            self._add_text(caption, 0, place)
         body = as_text(block.get("table_body" if kind == "table" else "content"))
         if "<table" in body:
-            self.builder.add_table(body, "", page)
+            self.builder.add_table(body, "", place.page, place.boxes)
         else:
-            self._add_text(_plain(body), 0, page)
+            self._add_text(_plain(body), 0, place)
         for footnote in _texts(block.get(f"{kind}_footnote")):
-            self._add_text(footnote, 0, page)
+            self._add_text(footnote, 0, place)
 
-    def _add_code(self, block: dict[str, JsonValue], page: int | None) -> None:
+    def _add_code(self, block: dict[str, JsonValue], place: _BlockPlace) -> None:
         for caption in _texts(block.get("code_caption")):
-            self._add_text(caption, 0, page)
+            self._add_text(caption, 0, place)
         body = as_text(block.get("code_body"))
         if block.get("sub_type") == "algorithm":
             wrapped = _ALGORITHM.fullmatch(body.strip())
-            self.builder.blocks.add("code", html.unescape(wrapped[1]) if wrapped else _plain(body), page=page)
-            return
-        fenced = _FENCE.fullmatch(body.strip())
-        self.builder.blocks.add("code", fenced[1] if fenced else body, page=page)
+            code = html.unescape(wrapped[1]) if wrapped else _plain(body)
+        else:
+            fenced = _FENCE.fullmatch(body.strip())
+            code = fenced[1] if fenced else body
+        self.builder.blocks.add("code", code, page=place.page, boxes=place.boxes)
 
-    def _add_item(self, item: str, page: int | None) -> None:
+    def _add_item(self, item: str, place: _BlockPlace) -> None:
         indent = len(item) - len(item.lstrip(" "))
-        self.builder.add_item(_plain(item), indent // _INDENT + 1, page)
+        self.builder.add_item(_plain(item), indent // _INDENT + 1, place.page, boxes=place.boxes)
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

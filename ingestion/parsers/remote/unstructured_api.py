@@ -69,7 +69,7 @@ class UnstructuredApi:
         form = {
             "strategy": _strategy_for(document.media_type, strategy),
             "output_format": "application/json",
-            "coordinates": "false",
+            "coordinates": "true",
             "languages": self._languages,
         }
         async with self._client.post_file(_PATH, form, document) as response:

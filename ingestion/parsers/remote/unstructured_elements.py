@@ -1,7 +1,7 @@
 """Elements of Unstructured as a document.
 
 An answer is a JSON list of elements in reading order: ``type``, ``text`` and ``metadata`` with ``page_number``, ``category_depth``
-(from 0) and ``text_as_html`` of tables. Sources: Unstructured-IO/unstructured 0.27.1, unstructured/documents/elements.py
+(from 0), ``text_as_html`` of tables and ``coordinates``. Sources: Unstructured-IO/unstructured 0.27.1, unstructured/documents/elements.py
 (``ElementType``, ``Element.to_dict``, ``ElementMetadata``) and unstructured/partition/common/metadata.py
 (``category_depth_from_html_tag``).
 """
@@ -11,10 +11,11 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from core.json_access import as_count, as_object, as_text
+from ingestion.parsers.boxes import text_box
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.remote.answers import AnswerBuilder, read_answer, unexpected_answer
-from ingestion.parsers.unstructured.mapping import is_heading
+from ingestion.parsers.unstructured.mapping import is_heading, sides_of
 
 _HEADINGS = frozenset({"Title", "Headline", "Subheadline", "Section-header"})
 _ITEMS = frozenset({"ListItem", "List-item", "BulletedText"})
@@ -48,21 +49,24 @@ class _ElementReader:
         sheet = as_text(metadata.get("page_name"))
         # Of a workbook the number is the sheet's.
         page = None if sheet else self.builder.page(metadata.get("page_number"))
+        box = text_box(sides_of(metadata.get("coordinates")) or (), page)
+        boxes = [box] if box is not None else []
         depth = as_count(metadata.get("category_depth"))
         self._begin_sheet(sheet)
         if kind in _LEFT_OUT:
             return
         if kind == "Table":
-            self.builder.add_table(as_text(metadata.get("text_as_html")), text, page)
+            self.builder.add_table(as_text(metadata.get("text_as_html")), text, page, boxes)
         elif kind in _ITEMS:
             # In HTML the depth is the number of lists around the item, in Word documents that of its indents.
-            self.builder.add_item(text, depth, page)
+            self.builder.add_item(text, depth, page, boxes=boxes)
         elif kind == "CodeSnippet":
-            self.builder.blocks.add("code", text, page=page)
+            self.builder.blocks.add("code", text, page=page, boxes=boxes)
         elif kind in _HEADINGS and is_heading(text):
-            self.builder.blocks.add("heading", text, level=depth + (2 if self._sheet else 1), page=page)
+            level = depth + (2 if self._sheet else 1)
+            self.builder.blocks.add("heading", text, level=level, page=page, boxes=boxes)
         else:
-            self.builder.blocks.add("paragraph", text, page=page)
+            self.builder.blocks.add("paragraph", text, page=page, boxes=boxes)
 
     def _begin_sheet(self, name: str) -> None:
         if name and name != self._sheet:

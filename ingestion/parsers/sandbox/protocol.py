@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgpack
 
 from core.types.document_parsers import AUTO_STRATEGY, BUILT_IN
+from core.types.text_boxes import TextBox
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import Element, ParsedDocument
@@ -22,6 +23,7 @@ HEADER = struct.Struct("!I")
 _BYTES_PER_CHARACTER = 4
 _BYTES_PER_ELEMENT = 64
 _BYTES_PER_PAGE = 16
+_BYTES_PER_BOX = 32
 _SLACK = 65_536
 
 
@@ -49,7 +51,7 @@ def max_reply_bytes(limits: ParseLimits) -> int:
     """Maximum size of a reply within the limits."""
     text = limits.output_characters * _BYTES_PER_CHARACTER
     # A page begins in one element only, so that there are at most as many places as pages.
-    places = limits.elements * _BYTES_PER_ELEMENT + limits.pages * _BYTES_PER_PAGE
+    places = limits.elements * _BYTES_PER_ELEMENT + limits.pages * _BYTES_PER_PAGE + limits.boxes * _BYTES_PER_BOX
     return text + places + _SLACK
 
 
@@ -98,7 +100,8 @@ def unpack_reply(message: bytes) -> ParsedDocument | ParseFailure | int:
         return ParseFailure(FailureReason(parts[0]), parts[1])
     text, spans, facts = parts
     elements = (Element(*(*span[:_TEXT_AT], text[span[_START] : span[_END]], *span[_TEXT_AT:])) for span in spans)
-    return ParsedDocument(tuple(elements), text, **facts)
+    boxes = tuple(TextBox(*box) for box in facts.pop("boxes"))
+    return ParsedDocument(tuple(elements), text, boxes=boxes, **facts)
 
 
 # By dataclass fields, so that a new field needs no line here.

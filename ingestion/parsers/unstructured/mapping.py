@@ -1,11 +1,14 @@
 """Elements of unstructured as blocks of our model; runs in its process, on the standard library alone."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from html.parser import HTMLParser
 from typing import Any
 
-Block = tuple[str, object, int, int | None]
-"""Kind of an element of ours; its text, or the rows of a table; level; page."""
+Sides = list[float] | None
+"""Left, top, right and bottom in shares of the page from its top left corner; of pages alone."""
+Block = tuple[str, object, int, int | None, Sides]
+"""Kind of an element of ours; its text, or the rows of a table; level; page; where it stands there."""
 
 _LEFT_OUT = frozenset({"Header", "Footer", "PageBreak", "PageNumber", "Image", "CheckBox"})
 _CODE = frozenset({"CodeSnippet", "Formula"})
@@ -29,25 +32,45 @@ def blocks_of(elements: Iterable[Mapping[str, Any]], reader: str) -> Iterator[Bl
         metadata: Mapping[str, Any] = element.get("metadata") or {}
         kind, text = str(element.get("type", "")), str(element.get("text", ""))
         page = metadata.get("page_number") if reader in _PAGED else None
+        sides = sides_of(metadata.get("coordinates")) if page is not None else None
         name = str(metadata.get("page_name") or "")
         if name and name != page_name:
             # A sheet of a workbook.
             page_name = name
-            yield "heading", name, 1, page
+            yield "heading", name, 1, page, None
         depth = int(metadata.get("category_depth") or 0)
         if kind in _LEFT_OUT:
             continue
         if kind == "Table":
             rows = table_rows(str(metadata.get("text_as_html") or ""))
-            yield ("table", rows, 0, page) if rows else ("paragraph", text, 0, page)
+            yield ("table", rows, 0, page, sides) if rows else ("paragraph", text, 0, page, sides)
         elif kind == "Title" and is_heading(text):
-            yield "heading", text, depth + (2 if page_name else 1), page
+            yield "heading", text, depth + (2 if page_name else 1), page, sides
         elif kind == "ListItem":
-            yield "list_item", text, max(1, depth), page
+            yield "list_item", text, max(1, depth), page, sides
         elif kind in _CODE:
-            yield "code", text, 0, page
+            yield "code", text, 0, page, sides
         else:
-            yield "paragraph", text, 0, page
+            yield "paragraph", text, 0, page, sides
+
+
+def sides_of(coordinates: object) -> Sides:
+    """Where an element stands, by its ``coordinates``; None where they say nothing that can be read.
+
+    Source: Unstructured-IO/unstructured 0.27.1, unstructured/documents/elements.py (``CoordinatesMetadata.to_dict``) and
+    coordinates.py: y counts from the top in ``PixelSpace``, from the foot of the page in the other systems.
+    """
+    try:
+        values: Any = coordinates
+        width, height = float(values["layout_width"]), float(values["layout_height"])
+        xs = [float(x) / width for x, _ in values["points"]]
+        ys = [float(y) / height for _, y in values["points"]]
+        if values["system"] != "PixelSpace":
+            ys = [1 - y for y in ys]
+        sides = [min(xs), min(ys), max(xs), max(ys)]
+    except (TypeError, ValueError, LookupError, ArithmeticError):
+        return None
+    return [round(side, 5) for side in sides] if all(map(math.isfinite, sides)) else None
 
 
 def is_heading(text: str) -> bool:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from core.logging import get_logger
+from core.types.text_boxes import TextBox
+from ingestion.parsers.boxes import text_box
 from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image.ocr import RECOGNISED
@@ -34,7 +36,7 @@ def document_of(path: Path, request: ParseRequest) -> ParsedDocument:
             raise ParseFailure(FailureReason(result["reason"]), str(result.get("detail", ""))[:100])
         blocks = cast("Sequence[Sequence[Any]]", result["blocks"])
         return _document(blocks, request, is_recognised=result.get("recognised") is True)
-    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
         raise ParseFailure(FailureReason.PARSER_CRASHED, "result") from error
 
 
@@ -50,20 +52,25 @@ def _load(path: Path, most: int) -> Mapping[str, Any]:
 def _document(blocks: Sequence[Sequence[Any]], request: ParseRequest, *, is_recognised: bool) -> ParsedDocument:
     builder = DocumentBuilder(request.limits)
     pages = 0
-    for kind, content, level, page in blocks:
+    for kind, content, level, page, sides in blocks:
         if kind not in _KINDS or (page is not None and not (isinstance(page, int) and page > 0)):
             raise ValueError(kind)
         pages = max(pages, page or 0)
         if pages > request.limits.pages:
             raise ParseFailure(FailureReason.TOO_MANY_PAGES)
         if isinstance(content, str):
-            builder.add(kind, content, level=max(0, int(level)), page=page)
+            builder.add(kind, content, level=max(0, int(level)), page=page, boxes=_boxes(sides, page))
         else:
-            builder.add_table(([str(cell) for cell in row] for row in content), page=page)
+            builder.add_table(([str(cell) for cell in row] for row in content), page=page, boxes=_boxes(sides, page))
     if not len(builder) and request.media_type == _PDF and not is_recognised:
         raise ParseFailure(FailureReason.NO_TEXT_LAYER)
     warnings = (RECOGNISED,) if is_recognised else ()
     return builder.finish(encoding=request.encoding, pages=pages or None, warnings=warnings)
+
+
+def _boxes(sides: Sequence[Any] | None, page: int | None) -> list[TextBox]:
+    box = text_box([float(side) for side in sides], page) if sides is not None else None
+    return [box] if box is not None else []
 
 
 @cache

@@ -8,7 +8,9 @@ import pytest
 from core.errors.auth import ChunkNotFound, DocumentNotFound, ReadOnly
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidPagination, InvalidRequest
-from tests.fixtures.http.client import Api, check_success
+from ingestion.parsers.image.ocr import is_ready
+from tests.fixtures.files.sample_files import scanned_pdf
+from tests.fixtures.http.client import Api, check_success, eventually
 from tests.fixtures.product.server import one_shape
 
 ZEBRA = "# Zebra\n\n## Sleep\n\n" + " ".join(f"Zebra {n} sleeps at noon." for n in range(30))
@@ -30,6 +32,12 @@ def path_of(chunk: dict[str, Any]) -> str:
     return f"/knowledge-bases/{chunk['knowledge_base_id']}/chunks/{chunk['id']}"
 
 
+def copy_of(api: Api, kb: str) -> str:
+    transfer = api.post(f"/knowledge-bases/{kb}/copy")
+    eventually(lambda: api.get(f"/transfers/{transfer['id']}")["status"] == "completed", what="the copy is made")
+    return transfer["knowledge_base_id"]
+
+
 def found_ids(api: Api, kb: str, query: str) -> list[str]:
     return [hit["chunk_id"] for hit in api.search(kb, query, top_k=50)]
 
@@ -49,10 +57,31 @@ def test_chunks_are_listed_in_reading_order_with_where_they_stand(user: Api, kb:
     path = f"/knowledge-bases/{kb}/documents/{document_id}/chunks"
     second = user.get(path, page=2, page_size=2)
     assert second["total"] == len(listed)
+    assert all(chunk["boxes"] == [] for chunk in listed)
     assert second["items"] == listed[2:4]
     last_first = user.get(path, sort_order="desc", page_size=1)["items"]
     assert last_first == listed[-1:]
     user.refused(InvalidPagination, "GET", path, params={"sort_by": "content"})
+
+
+@pytest.mark.skipif(not is_ready(), reason="no text recognition here: agentex[ocr] and its language data")
+def test_passage_of_a_scan_says_where_it_stands_in_copies_too(user: Api, kb: str):
+    document_id = user.ingest(kb, "scan.pdf", scanned_pdf(pages=2))
+    listed = chunks(user, kb, document_id)
+    boxes = [box for chunk in listed for box in chunk["boxes"]]
+    assert {box["page"] for box in boxes} == {1, 2}
+    text = {chunk["char_start"]: chunk["content"] for chunk in listed}
+    first = boxes[0]
+    assert text[0][first["char_start"] : first["char_end"]] == "The backup runs every night at two o'clock."
+    # Of 1500 by 560 pixels its words begin at (62, 66) and end at (985, 113).
+    sides = [first[name] for name in ("left", "top", "width", "height")]
+    assert sides == pytest.approx([62 / 1500, 66 / 560, 923 / 1500, 47 / 560], abs=0.01)
+    # An edit leaves them, as it leaves the page.
+    edited = user.put(path_of(listed[0]), {"version": 1, "content": "The backup runs at noon."})
+    assert edited["boxes"] == listed[0]["boxes"]
+    copied = copy_of(user, kb)
+    (row,) = user.get(f"/knowledge-bases/{copied}/documents")["items"]
+    assert [chunk["boxes"] for chunk in chunks(user, copied, row["id"])] == [chunk["boxes"] for chunk in listed]
 
 
 @one_shape

@@ -98,7 +98,7 @@ async def outcome_of(parsers: ExternalParsers, path: Path, name: str, **changes:
             {
                 "strategy": ["hi_res"],
                 "output_format": ["application/json"],
-                "coordinates": ["false"],
+                "coordinates": ["true"],
                 "languages": ["chi_sim", "eng"],
             },
         ),

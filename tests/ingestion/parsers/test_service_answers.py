@@ -281,3 +281,86 @@ def test_values_of_wrong_types_are_left_out_or_refused(folder: Path, media_type:
     with pytest.raises(ParseFailure) as caught:
         read(folder, media_type, answer)
     assert caught.value.reason is outcome
+
+
+def lines(document: ParsedDocument) -> list[tuple[str, int, tuple[int, ...]]]:
+    """The text of each box, its page, and its sides in thousandths."""
+    return [
+        (document.text[box.start : box.end], box.page, tuple(round(side / 10) for side in box[3:]))
+        for box in document.boxes
+    ]
+
+
+def placed(text: str, *places: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"label": "text", "text": text, "prov": [*places], **more}
+
+
+def place(page: int, start: int, **sides: Any) -> dict[str, Any]:
+    bbox = {"l": 60, "t": 80, "r": 300, "b": 160, "coord_origin": "TOPLEFT", **sides}
+    return {"page_no": page, "bbox": bbox, "charspan": [start, start + 1]}
+
+
+def placed_document(*texts: dict[str, Any]) -> dict[str, Any]:
+    sizes = {str(page): {"page_no": page, "size": {"width": 600, "height": 800}} for page in (1, 2)}
+    body = {"children": [{"$ref": f"#/texts/{number}"} for number in range(len(texts))]}
+    return docling_document(pages=sizes, body=body, texts=[*texts])
+
+
+def test_places_of_docling_are_boxes_of_their_characters(folder: Path):
+    document = read(
+        folder,
+        DOCLING,
+        placed_document(
+            placed("An otter. A heron.", place(1, 0), place(2, 10, t=720, b=640, coord_origin="BOTTOMLEFT")),
+            placed("In a list.", place(1, 0), label="list_item"),
+        ),
+    )
+    assert lines(document) == [
+        ("An otter. ", 1, (100, 100, 400, 100)),
+        ("A heron.", 2, (100, 100, 400, 100)),
+        ("- In a list.", 1, (100, 100, 400, 100)),
+    ]
+
+
+def test_blocks_of_mineru_and_elements_of_unstructured_have_boxes(folder: Path):
+    block = {"type": "text", "text": "An \\*otter*.", "bbox": [100, 100, 500, 200], "page_idx": 1}
+    assert lines(read(folder, MINERU, content_list(block))) == [("An *otter*.", 2, (100, 100, 400, 100))]
+    coordinates = {
+        "points": [[60, 80], [60, 160], [300, 160], [300, 80]],
+        "system": "PixelSpace",
+        "layout_width": 600,
+        "layout_height": 800,
+    }
+    element = {"type": "Text", "text": "An otter.", "metadata": {"page_number": 2, "coordinates": coordinates}}
+    assert lines(read(folder, UNSTRUCTURED, [element])) == [("An otter.", 2, (100, 100, 400, 100))]
+
+
+HUGE = [place(1, 0)] * 10_000
+
+
+@pytest.mark.parametrize(
+    ("places", "count"),
+    [
+        ([place(1, 0, l="60")], 0),
+        ([place(1, 0, l=None, t=True)], 0),
+        ([place(1, 0, l=-1e300, r=1e300)], 0),
+        ([place(1, 0, t=160, b=80)], 0),
+        ([place(1, 0, l=300)], 0),
+        ([place(3, 0)], 0),
+        ([place(1, 0, l=-6, t=-6)], 1),
+        ([place(1, -7)], 1),
+        ([place(1, 10**18)], 0),
+        ([place(1, 0), place(2, 10**18)], 1),
+        (HUGE, 16),
+    ],
+)
+def test_places_that_are_none_are_left_out(folder: Path, places: list[dict[str, Any]], count: int):
+    document = read(folder, DOCLING, placed_document(placed("An otter.", *places)))
+    assert (document.text, len(document.boxes)) == ("An otter.", count)
+    assert all(0 <= side <= 10_000 for box in document.boxes for side in box[3:])
+
+
+def test_boxes_beyond_the_limit_are_left_out(folder: Path):
+    block = {"type": "text", "text": "An otter.", "bbox": [100, 100, 500, 200], "page_idx": 0}
+    document = read(folder, MINERU, content_list(*[block] * 5), ParseLimits(boxes=3))
+    assert (len(document.elements), len(document.boxes)) == (5, 3)

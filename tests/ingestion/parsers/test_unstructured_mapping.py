@@ -24,7 +24,7 @@ def test_kinds_depths_and_pages_are_ours():
         element("Table", "a b", text_as_html="<table><tr><td>a</td><td>b</td></tr></table>", page_number=3),
         element("Footer", "Confidential", page_number=3),
     ]
-    assert list(blocks_of(elements, "pdf")) == [
+    assert [block[:4] for block in blocks_of(elements, "pdf")] == [
         ("heading", "Pumps", 1, 1),
         ("heading", "Seals", 2, 2),
         ("paragraph", "The pump runs.", 0, 2),
@@ -40,7 +40,7 @@ def test_sheets_are_headings_and_no_pages():
         element("Table", "a", text_as_html="<table><tr><td>a</td></tr></table>", page_name="May", page_number=1),
         element("Table", "b", text_as_html="<table><tr><td>b</td></tr></table>", page_name="June", page_number=2),
     ]
-    assert [block[:1] + block[2:] for block in blocks_of(elements, "xlsx")] == [
+    assert [block[:1] + block[2:4] for block in blocks_of(elements, "xlsx")] == [
         ("heading", 1, None),
         ("heading", 2, None),
         ("table", 0, None),
@@ -72,9 +72,36 @@ def test_cells_of_a_table(html: str, rows: list[list[str]]):
 
 
 def test_a_table_without_cells_keeps_its_text():
-    assert list(blocks_of([element("Table", "a b")], "pdf")) == [("paragraph", "a b", 0, None)]
+    assert list(blocks_of([element("Table", "a b")], "pdf")) == [("paragraph", "a b", 0, None, None)]
 
 
 def test_lines_of_a_recognised_page_are_joined_by_paragraphs_and_chinese_ones_without_blanks():
     text = "The pump\n runs.\n\n水泵\n每周检查\nP-12\n\n \n\x0c"
     assert paragraphs(text) == ["The pump runs.", "水泵每周检查 P-12"]
+
+
+POINTS = [[100, 200], [100, 300], [500, 300], [500, 200]]
+PIXELS = {"points": POINTS, "system": "PixelSpace", "layout_width": 1000, "layout_height": 2000}
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "sides"),
+    [
+        (PIXELS, [0.1, 0.1, 0.5, 0.15]),
+        ({**PIXELS, "system": "PointSpace"}, [0.1, 0.85, 0.5, 0.9]),
+        (None, None),
+        ([], None),
+        ({**PIXELS, "points": []}, None),
+        ({**PIXELS, "points": [[1, 2, 3]]}, None),
+        ({**PIXELS, "points": [["x", None]]}, None),
+        ({**PIXELS, "layout_width": 0}, None),
+        ({**PIXELS, "layout_height": None}, None),
+        ({**PIXELS, "points": [[float("nan"), 1]]}, None),
+        ({**PIXELS, "points": [[10**400, 1]]}, None),
+    ],
+)
+def test_place_of_an_element(coordinates: Any, sides: list[float] | None):
+    elements = [element("NarrativeText", "The pump runs.", page_number=1, coordinates=coordinates)]
+    assert list(blocks_of(elements, "pdf")) == [("paragraph", "The pump runs.", 0, 1, sides)]
+    # Of a workbook the number is that of a sheet.
+    assert list(blocks_of(elements, "xlsx")) == [("paragraph", "The pump runs.", 0, None, None)]

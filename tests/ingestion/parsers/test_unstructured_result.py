@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.types.text_boxes import TextBox
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.sandbox.protocol import ParseRequest
@@ -20,13 +21,18 @@ def read(folder: Path, result: object, media_type: str = "application/pdf"):
 
 
 def test_blocks_become_a_document_with_clean_text(tmp_path: Path):
-    blocks = [["heading", "Pu\x00mps", 1, 1], ["table", [["a", "b"], ["c", ""]], 0, 2]]
+    blocks = [
+        ["heading", "Pu\x00mps", 1, 1, [0.1, 0.2, 0.5, 0.25]],
+        ["table", [["a", "b"], ["c", ""]], 0, 2, [0.1, 9, 0.5, 10]],
+    ]
     document = read(tmp_path, {"active": [], "blocks": blocks})
     assert [(part.kind, part.text, part.level, part.page) for part in document.elements] == [
         ("heading", "Pumps", 1, 1),
         ("table", "a | b\nc |", 0, 2),
     ]
     assert document.pages == 2
+    # The second is nowhere on its page.
+    assert document.boxes == (TextBox(0, 5, 1, 1000, 2000, 4000, 500),)
 
 
 def test_recognised_text_is_said_to_be_so(tmp_path: Path):
@@ -42,13 +48,13 @@ def test_recognised_text_is_said_to_be_so(tmp_path: Path):
         ({"active": [], "reason": "corrupt_file", "detail": "BadZipFile"}, FailureReason.CORRUPT_FILE),
         ({"active": [], "reason": "no such reason"}, FailureReason.PARSER_CRASHED),
         ({"active": [], "blocks": []}, FailureReason.NO_TEXT_LAYER),
-        ({"active": [], "blocks": [["script", "x", 0, None]]}, FailureReason.PARSER_CRASHED),
-        ({"active": [], "blocks": [["paragraph", "x", 0, -1]]}, FailureReason.PARSER_CRASHED),
-        ({"active": [], "blocks": [["paragraph", "x", "deep", None]]}, FailureReason.PARSER_CRASHED),
-        ({"active": [], "blocks": [["paragraph", 5, 0, None]]}, FailureReason.PARSER_CRASHED),
-        ({"active": [], "blocks": [["paragraph", "x", 0, 4]]}, FailureReason.TOO_MANY_PAGES),
-        ({"active": [], "blocks": [["paragraph", "x" * 1001, 0, None]]}, FailureReason.OUTPUT_TOO_LARGE),
-        ({"active": [], "blocks": [["paragraph", "x", 0, None]] * 11}, FailureReason.TOO_COMPLEX),
+        ({"active": [], "blocks": [["script", "x", 0, None, None]]}, FailureReason.PARSER_CRASHED),
+        ({"active": [], "blocks": [["paragraph", "x", 0, -1, None]]}, FailureReason.PARSER_CRASHED),
+        ({"active": [], "blocks": [["paragraph", "x", "deep", None, None]]}, FailureReason.PARSER_CRASHED),
+        ({"active": [], "blocks": [["paragraph", 5, 0, None, None]]}, FailureReason.PARSER_CRASHED),
+        ({"active": [], "blocks": [["paragraph", "x", 0, 4, None]]}, FailureReason.TOO_MANY_PAGES),
+        ({"active": [], "blocks": [["paragraph", "x" * 1001, 0, None, None]]}, FailureReason.OUTPUT_TOO_LARGE),
+        ({"active": [], "blocks": [["paragraph", "x", 0, None, None]] * 11}, FailureReason.TOO_COMPLEX),
         ([1, 2], FailureReason.PARSER_CRASHED),
         ({}, FailureReason.PARSER_CRASHED),
     ],
@@ -60,7 +66,7 @@ def test_a_result_that_is_none_fails_its_document(tmp_path: Path, result: object
 
 
 def test_a_link_in_place_of_the_result_is_not_followed(tmp_path: Path):
-    (tmp_path / "secret").write_text(json.dumps({"active": [], "blocks": [["paragraph", "x", 0, None]]}))
+    (tmp_path / "secret").write_text(json.dumps({"active": [], "blocks": [["paragraph", "x", 0, None, None]]}))
     (tmp_path / "result.json").symlink_to(tmp_path / "secret")
     with pytest.raises(ParseFailure) as failed:
         document_of(tmp_path / "result.json", ParseRequest(tmp_path, "application/pdf", LIMITS))

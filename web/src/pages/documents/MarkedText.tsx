@@ -1,7 +1,9 @@
 /** Text of the original in which passages are marked, and picked by a click. */
-import { createContext, type ReactNode, use, useEffect, useRef, useState } from "react";
+import { createContext, type ReactNode, use, useEffect, useMemo, useRef, useState } from "react";
 import { locate, part, passageAt, type Reduced, reduce, type Span } from "./alignment";
+import { chunkAt, type PassageBox } from "./boxes";
 import styles from "./marks.module.css";
+import { PassageBoxes } from "./PassageBoxes";
 import type { DocumentChunk } from "./passages";
 import { type MarkName, mark, offsetAt, rangeOf, readSurface, reveal, type TextSurface } from "./textSurface";
 
@@ -11,6 +13,8 @@ export interface Marks {
   hovered: DocumentChunk | null;
   /** The part of the selected passage that was quoted. */
   quote: string | null;
+  /** Where the quote stands, if the places of the passage's lines are known. */
+  quotedBoxes: readonly PassageBox[];
   /** The page to open where no passage is selected. */
   page: number | undefined;
   /** The page on which what was selected or quoted begins; null until that is known, absent where it is the passage's. */
@@ -47,16 +51,21 @@ function reducedOf(chunk: DocumentChunk): Reduced {
   return known;
 }
 
-/** `version` changes when the text does; `page` is the page of the document that the text is of. */
+/**
+ * `version` changes when the text does; `page` is the page of the document that the text is of. A page `hasBoxes` once its
+ * text is there: a passage that is not found in it is shown by the boxes of its lines.
+ */
 export function MarkedText({
   version,
   page,
+  hasBoxes = false,
   className,
   children,
 }: {
   version: unknown;
   page?: number;
-  className?: string;
+  hasBoxes?: boolean;
+  className?: string | undefined;
   children?: ReactNode;
 }) {
   const root = useRef<HTMLDivElement>(null);
@@ -66,22 +75,33 @@ export function MarkedText({
   useEffect(() => {
     if (root.current) setSurface(readSurface(root.current));
   }, [version]);
-  useSurfaceMarks(surface, page);
+  const isMarked = useSurfaceMarks(surface, page);
 
   function pick(event: { clientX: number; clientY: number }) {
-    if (!surface || !window.getSelection()?.isCollapsed) return;
-    const offset = offsetAt(surface, event.clientX, event.clientY);
-    if (offset === null) return;
+    if (!window.getSelection()?.isCollapsed) return;
+    const chunk = inText(event.clientX, event.clientY) ?? inBoxes(event.clientX, event.clientY);
+    if (!chunk) return;
+    revealed.current = revealKey(chunk, visit);
+    onPick(chunk);
+  }
+
+  function inText(x: number, y: number): DocumentChunk | undefined {
+    if (!surface) return undefined;
+    const offset = offsetAt(surface, x, y);
+    if (offset === null) return undefined;
     const candidates = page === undefined ? chunks : chunks.map((chunk) => (near(chunk, page) ? chunk : undefined));
     const index = passageAt(
       surface.reduced,
       offset,
       candidates.map((chunk) => chunk && reducedOf(chunk)),
     );
-    const chunk = chunks[index];
-    if (!chunk) return;
-    revealed.current = revealKey(chunk, visit);
-    onPick(chunk);
+    return chunks[index];
+  }
+
+  function inBoxes(x: number, y: number): DocumentChunk | undefined {
+    const area = root.current?.getBoundingClientRect();
+    if (!hasBoxes || page === undefined || !area?.width) return undefined;
+    return chunkAt(chunks, page, (x - area.left) / area.width, (y - area.top) / area.height);
   }
 
   return (
@@ -89,6 +109,7 @@ export function MarkedText({
     // biome-ignore lint/a11y/useKeyWithClickEvents: by keyboard passages are chosen in their list
     <div ref={root} className={[styles.text, className].filter(Boolean).join(" ")} onClick={pick}>
       {children}
+      {hasBoxes && page !== undefined && <PassageBoxes page={page} isMarked={isMarked} />}
     </div>
   );
 }
@@ -97,12 +118,14 @@ function near(chunk: DocumentChunk | undefined, page: number): boolean {
   return chunk?.page != null && chunk.page <= page && page <= chunk.page + MORE_PAGES;
 }
 
-function useSurfaceMarks(surface: TextSurface | null, page: number | undefined): void {
+/** Mark passages in the text; returns which of them stand there. */
+function useSurfaceMarks(surface: TextSurface | null, page: number | undefined) {
   const { chunks, selected, hovered, quote, startPage, revealed, visit } = useMarks();
   const count = chunks.length;
+  const spans = useSpans(surface, selected, page, count);
+  const hoveredSpans = useSpans(surface, hovered, page, count);
   useEffect(() => {
-    if (!surface || !selected || (page !== undefined && !near(selected, page))) return;
-    const spans = spansOf(surface, selected, page, count);
+    if (!surface || !selected) return;
     const passage = show(surface, "document-chunk", spans);
     const quoted = show(surface, "document-quote", quote ? quoteSpans(surface, spans, quote) : []);
     const first = quoted.ranges[0] ?? passage.ranges[0];
@@ -113,11 +136,25 @@ function useSurfaceMarks(surface: TextSurface | null, page: number | undefined):
       passage.hide();
       quoted.hide();
     };
-  }, [surface, selected, quote, page, startPage, count, revealed, visit]);
+  }, [surface, selected, spans, quote, page, startPage, revealed, visit]);
   useEffect(() => {
-    if (!surface || !hovered || (page !== undefined && !near(hovered, page))) return;
-    return show(surface, "document-hover", spansOf(surface, hovered, page, count)).hide;
-  }, [surface, hovered, page, count]);
+    if (!surface) return;
+    return show(surface, "document-hover", hoveredSpans).hide;
+  }, [surface, hoveredSpans]);
+  return { selected: spans.length > 0, hovered: hoveredSpans.length > 0 };
+}
+
+function useSpans(
+  surface: TextSurface | null,
+  chunk: DocumentChunk | null,
+  page: number | undefined,
+  count: number,
+): Span[] {
+  return useMemo(
+    () =>
+      !surface || !chunk || (page !== undefined && !near(chunk, page)) ? [] : spansOf(surface, chunk, page, count),
+    [surface, chunk, page, count],
+  );
 }
 
 /** Where a passage stands; a page says nothing of where on it. */

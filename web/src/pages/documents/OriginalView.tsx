@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import { ErrorNotice } from "@/components/feedback/ErrorNotice";
 import { EmptyState } from "@/components/feedback/Notice";
 import { Skeleton } from "@/components/layout/Page";
+import { quotedBoxes } from "./boxes";
 import { type Marks, MarksContext } from "./MarkedText";
 import styles from "./OriginalView.module.css";
 import { type CharSpan, type DocumentChunk, quoteOf } from "./passages";
@@ -52,6 +53,7 @@ export function OriginalView({
       selected,
       hovered,
       quote: selected && quoteOf(selected, span),
+      quotedBoxes: selected ? quotedBoxes(selected, span) : [],
       page,
       visit,
       revealed,

@@ -16,6 +16,7 @@ const chunk = (content: string, start: number, more: Partial<DocumentChunk> = {}
   enabled: true,
   version: 1,
   edited: false,
+  boxes: [],
   ...more,
 });
 

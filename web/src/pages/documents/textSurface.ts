@@ -98,12 +98,12 @@ export function mark(name: MarkName, ranges: readonly Range[]): () => void {
   };
 }
 
-/** Scroll the nearest scrolling frame so that the range is in its upper part; false when it isn't laid out. */
-export function reveal(range: Range): boolean {
-  const element = range.startContainer.parentElement;
+/** Scroll the nearest scrolling frame so that this is in its upper part; false when it isn't laid out. */
+export function reveal(target: Range | Element): boolean {
+  const element = target instanceof Range ? target.startContainer.parentElement : target;
   const frame = element?.closest<HTMLElement>("[data-scroll]");
   if (!frame) return false;
-  const [at, view] = [range.getBoundingClientRect(), frame.getBoundingClientRect()];
+  const [at, view] = [target.getBoundingClientRect(), frame.getBoundingClientRect()];
   if (at.height === 0 && at.width === 0) return false;
   const left = at.left < view.left || at.right > view.right ? at.left - view.left - 16 : 0;
   const isShown = at.top >= view.top && at.bottom <= view.bottom;

@@ -95,10 +95,9 @@ function Drawing({ page, scale }: { page: PDFPageProxy; scale: number }) {
       viewport: page.getViewport({ scale }),
     });
     let isCurrent = true;
-    text.render().then(
-      () => isCurrent && setVersion((before) => before + 1),
-      () => undefined,
-    );
+    const end = () => isCurrent && setVersion((before) => before + 1);
+    // Without its text a page may still have boxes.
+    text.render().then(end, end);
     return () => {
       isCurrent = false;
       text.cancel();
@@ -107,7 +106,7 @@ function Drawing({ page, scale }: { page: PDFPageProxy; scale: number }) {
   return (
     <>
       <canvas ref={canvas} className={styles.canvas} />
-      <MarkedText version={version} page={page.pageNumber} className={styles.marked}>
+      <MarkedText version={version} page={page.pageNumber} hasBoxes={version > 0} className={styles.marked}>
         {/* pdf.js measures letters in no language; another one may have letters of another width. */}
         <div ref={layer} lang="" className={styles.textLayer} />
       </MarkedText>
