@@ -29,6 +29,11 @@ RUN if [ -n "$LIBREOFFICE" ]; then apt-get update \
     && apt-get install -y --no-install-recommends \
         libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui \
     && rm -rf /var/lib/apt/lists/*; fi
+# What unstructured recognises text with (its strategy ocr_only), where it was asked for above.
+ARG UNSTRUCTURED
+RUN if [ -n "$UNSTRUCTURED" ]; then apt-get update \
+    && apt-get install -y --no-install-recommends tesseract-ocr tesseract-ocr-chi-sim poppler-utils \
+    && rm -rf /var/lib/apt/lists/*; fi
 # For Git over SSH.
 RUN apt-get update && apt-get install -y --no-install-recommends openssh-client && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --create-home agentex \

@@ -1,14 +1,9 @@
-"""Boxes of a document's text: where on its pages it stands."""
+"""Boxes of a document's text: where on its pages it stands; without dependencies, as the process of unstructured has none of ours."""
 
-from typing import Annotated, NamedTuple
-
-from pydantic import Field
+from typing import NamedTuple
 
 BOX_SCALE = 10_000
 """Sides of boxes are in ten-thousandths of a page's width or height."""
-
-_Share = Annotated[int, Field(ge=0, le=BOX_SCALE)]
-_Offset = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class TextBox(NamedTuple):
@@ -18,10 +13,10 @@ class TextBox(NamedTuple):
     and ``top`` are from the page's top left corner. Several boxes of the same characters show a tilted line.
     """
 
-    start: _Offset
-    end: _Offset
-    page: Annotated[int, Field(ge=1, lt=2**31)]
-    left: _Share
-    top: _Share
-    width: _Share
-    height: _Share
+    start: int
+    end: int
+    page: int
+    left: int
+    top: int
+    width: int
+    height: int

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.text.sanitize import Storable
 from core.types.document_parsers import AUTO_STRATEGY, BUILT_IN
-from core.types.text_boxes import TextBox
+from core.types.text_boxes import BOX_SCALE
 from kb_service.models import Document
 from kb_service.vector_index.protocol import SparseVector
 
@@ -51,6 +51,11 @@ Count = Annotated[int, Field(ge=0, le=2**53)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[Storable, Field(min_length=1, max_length=255)]
 ParserName = Annotated[str, Field(pattern=r"^[a-z0-9_:-]{1,50}$")]
+_Offset = Annotated[int, Field(ge=0, lt=2**31)]
+_PageNumber = Annotated[int, Field(ge=1, lt=2**31)]
+_Share = Annotated[int, Field(ge=0, le=BOX_SCALE)]
+BoxEntry = tuple[_Offset, _Offset, _PageNumber, _Share, _Share, _Share, _Share]
+"""A ``TextBox`` from anywhere."""
 
 
 class ArchivePart(BaseModel):
@@ -162,7 +167,7 @@ class ChunkEntry(ArchivePart):
     token_count: Annotated[int, Field(ge=0, lt=2**31)] = 0
     enabled: bool = True
     version: Annotated[int, Field(ge=1, lt=2**31)] = 1
-    boxes: Annotated[list[TextBox], Field(max_length=MAX_BOXES)] | None = None
+    boxes: Annotated[list[BoxEntry], Field(max_length=MAX_BOXES)] | None = None
 
 
 class QuestionEntry(ArchivePart):

@@ -287,7 +287,7 @@ def _chunk_entry(number: int, chunk: Chunk) -> ChunkEntry:
         token_count=chunk.token_count,
         enabled=chunk.enabled,
         version=chunk.version,
-        boxes=[TextBox(*box) for box in chunk.boxes] if chunk.boxes else None,
+        boxes=list(map(TextBox._make, chunk.boxes)) if chunk.boxes else None,
     )
 
 

@@ -92,6 +92,9 @@ def test_text_in_pictures_and_on_pages_is_recognised_chinese_among_it(admin: Api
     assert "recognised" in admin.document(kb, picture)["warnings"]
     (hit, *_) = admin.search(kb, "备份每天凌晨两点运行")
     assert "凌晨两点运行" in hit["content"]
+    (box, *_) = admin.get(f"/knowledge-bases/{kb}/documents/{picture}/chunks")["items"][0]["boxes"]
+    assert box["page"] == 1
+    assert 0 < box["left"] < box["left"] + box["width"] < 1
     assert admin.document(kb, pages)["pages"] == 4
 
 

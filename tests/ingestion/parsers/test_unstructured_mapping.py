@@ -76,8 +76,23 @@ def test_a_table_without_cells_keeps_its_text():
 
 
 def test_lines_of_a_recognised_page_are_joined_by_paragraphs_and_chinese_ones_without_blanks():
-    text = "The pump\n runs.\n\n水泵\n每周检查\nP-12\n\n \n\x0c"
-    assert paragraphs(text) == ["The pump runs.", "水泵每周检查 P-12"]
+    rows = [
+        # Block, paragraph, text, left, top, width, height; a page, a block and a line have no text.
+        (0, 0, "", 0, 0, 800, 600),
+        (1, 1, "", 10, 10, 300, 60),
+        (1, 1, "The", 10, 12, 40, 20),
+        (1, 1, "pump", 60, 10, 50, 24),
+        (1, 1, "runs.", 10, 50, 70, 20),
+        (1, 2, "水泵", 10, 90, 40, 20),
+        (1, 2, "每周检查", 60, 90, 80, 20),
+        (1, 2, "P-12", 150, 92, 40, 18),
+        (2, 1, " ", 0, 0, 800, 600),
+    ]
+    names = ("block_num", "par_num", "text", "left", "top", "width", "height")
+    assert list(paragraphs(dict(zip(names, zip(*rows, strict=True), strict=True)))) == [
+        ("The pump runs.", 10, 10, 110, 70),
+        ("水泵每周检查 P-12", 10, 90, 190, 110),
+    ]
 
 
 POINTS = [[100, 200], [100, 300], [500, 300], [500, 200]]

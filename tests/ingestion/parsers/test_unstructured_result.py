@@ -36,7 +36,7 @@ def test_blocks_become_a_document_with_clean_text(tmp_path: Path):
 
 
 def test_recognised_text_is_said_to_be_so(tmp_path: Path):
-    blocks = [["paragraph", "Pumps", 0, 1]]
+    blocks = [["paragraph", "Pumps", 0, 1, None]]
     assert read(tmp_path, {"active": [], "blocks": blocks, "recognised": True}).warnings == ("recognised",)
     assert read(tmp_path, {"active": [], "blocks": blocks, "recognised": False}).warnings == ()
 
