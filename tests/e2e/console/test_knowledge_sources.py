@@ -40,7 +40,7 @@ def test_web_site_is_added_followed_and_previewed(
     kinds = [
         "Web site",
         "Git repository",
-        "RSS or Atom feed",
+        "RSS, Atom or JSON feed",
         "S3 bucket",
         "WebDAV or Nextcloud",
         "Mailbox (IMAP)",
