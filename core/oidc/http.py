@@ -1,7 +1,7 @@
 """HTTP to a provider: guarded addresses, short responses, one deadline, own error messages."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -9,6 +9,7 @@ import httpx2
 from core.errors.oidc import OidcUnavailable
 from core.errors.requests import UrlNotAllowed
 from core.logging import get_logger
+from core.outbound.bounded_stream import BoundedStream
 
 log = get_logger(__name__)
 
@@ -27,24 +28,8 @@ class BorrowedTransport(httpx2.AsyncBaseTransport):
         response = await self._inner.handle_async_request(request)
         stream = response.stream
         if isinstance(stream, httpx2.AsyncByteStream):
-            response.stream = _CappedStream(stream)
+            response.stream = BoundedStream(stream, _LARGEST_ANSWER, lambda: httpx2.ReadError("the answer is too long"))
         return response
-
-
-class _CappedStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for part in self._inner:
-            size += len(part)
-            if size > _LARGEST_ANSWER:
-                raise httpx2.ReadError("the answer is too long")
-            yield part
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
 
 
 @asynccontextmanager

@@ -1,13 +1,14 @@
 """HTTP to authorization servers: guarded, over https, without redirects to elsewhere, and bounded in size and time."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import httpx2
 
 from agents.mcp.oauth.faults import OAuthFailure, OAuthFault
 from core.errors.requests import UrlNotAllowed
+from core.outbound.bounded_stream import BoundedStream
 from core.outbound.guard import NameNotResolved, OutboundGuard, is_private, read_url
 from core.outbound.transports import GuardedHttpx2Transport
 from core.types.network import parse_address
@@ -71,24 +72,8 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
             raise OAuthFailure(OAuthFault.BAD_ANSWER)
         stream = response.stream
         if isinstance(stream, httpx2.AsyncByteStream):
-            response.stream = _BoundedStream(stream)
+            response.stream = BoundedStream(stream, _LARGEST_ANSWER, lambda: OAuthFailure(OAuthFault.BAD_ANSWER))
         return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class _BoundedStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for part in self._inner:
-            size += len(part)
-            if size > _LARGEST_ANSWER:
-                raise OAuthFailure(OAuthFault.BAD_ANSWER)
-            yield part
 
     async def aclose(self) -> None:
         await self._inner.aclose()

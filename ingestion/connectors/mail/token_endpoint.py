@@ -6,7 +6,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from authlib.integrations.httpx_client import AsyncOAuth2Client
 from pydantic import BaseModel, Field, ValidationError
 
 from core.errors.requests import UrlNotAllowed
+from core.outbound.bounded_stream import BoundedStream
 from core.outbound.guard import NameNotResolved, OutboundGuard
 from core.outbound.transports import GuardedHttpx2Transport
 from core.types.network import HostPort
@@ -167,24 +168,8 @@ class _TokenTransport(httpx2.AsyncBaseTransport):
             raise httpx2.HTTPStatusError("not an answer to read", request=request, response=response)
         stream = response.stream
         if isinstance(stream, httpx2.AsyncByteStream):
-            response.stream = _ShortStream(stream)
+            response.stream = BoundedStream(stream, _LARGEST_ANSWER, lambda: ValueError("the answer is too long"))
         return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class _ShortStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for part in self._inner:
-            size += len(part)
-            if size > _LARGEST_ANSWER:
-                raise ValueError("the answer is too long")
-            yield part
 
     async def aclose(self) -> None:
         await self._inner.aclose()
