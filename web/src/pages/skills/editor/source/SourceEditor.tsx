@@ -11,6 +11,7 @@ import { type CheckedText, messageOf, placeOf, titleOf } from "./diagnostics";
 import { editorExtensions } from "./editorExtensions";
 import { minimalChange } from "./minimalChange";
 import { usePhrases } from "./phrases";
+import { ReportedTexts } from "./ReportedTexts";
 import styles from "./SourceEditor.module.css";
 
 export interface SourceEditorHandle {
@@ -38,7 +39,8 @@ export function SourceEditor({ value, onChange, onFix, checkedText, completions,
   const phrases = usePhrases();
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  const wanted = useRef<Place | null>(null);
+  const placeToReveal = useRef<Place | null>(null);
+  const reported = useRef(new ReportedTexts());
   const latest = useRef({ value, onChange, onFix, completions });
   useEffect(() => {
     latest.current = { value, onChange, onFix, completions };
@@ -48,6 +50,7 @@ export function SourceEditor({ value, onChange, onFix, checkedText, completions,
 
   useEffect(() => {
     const shadow = shadowRootOf(host.current as HTMLDivElement);
+    reported.current = new ReportedTexts();
     const editor = new EditorView({
       root: shadow,
       parent: shadow,
@@ -56,14 +59,17 @@ export function SourceEditor({ value, onChange, onFix, checkedText, completions,
         extensions: [
           editorExtensions({ lineBreak, readOnly, phrases, label }, () => latest.current.completions),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) latest.current.onChange(textOf(update.state));
+            if (!update.docChanged) return;
+            const text = textOf(update.state);
+            reported.current.add(text);
+            latest.current.onChange(text);
           }),
         ],
       }),
     });
     view.current = editor;
-    if (wanted.current) reveal(editor, wanted.current);
-    wanted.current = null;
+    if (placeToReveal.current) reveal(editor, placeToReveal.current);
+    placeToReveal.current = null;
     return () => {
       editor.destroy();
       view.current = null;
@@ -72,12 +78,15 @@ export function SourceEditor({ value, onChange, onFix, checkedText, completions,
 
   useEffect(() => {
     const editor = view.current;
-    if (editor) show(editor, value);
+    if (!editor || reported.current.takeBack(value)) return;
+    show(editor, value);
+    // The value is this text already, so it will not come back.
+    reported.current = new ReportedTexts();
   }, [value]);
 
   useEffect(() => {
     const editor = view.current;
-    // What was said of another text is shown once the text that stands here was checkedText.
+    // What was said of another text is shown once the text that stands here was checked.
     if (!editor || !checkedText || checkedText.text !== textOf(editor.state)) return;
     const { doc } = editor.state;
     const found = checkedText.report.diagnostics.map((diagnostic) => {
@@ -98,7 +107,7 @@ export function SourceEditor({ value, onChange, onFix, checkedText, completions,
       const place = { line, column, end_line: line };
       if (view.current) reveal(view.current, place);
       // The editor is not there yet.
-      else wanted.current = place;
+      else placeToReveal.current = place;
     },
   }));
 
