@@ -1,18 +1,22 @@
 /** A field that narrows a list while somebody types; the list follows when the typing rests. */
-import { type ChangeEvent, useEffect, useRef, useState } from "react";
+import { type ChangeEvent, type CompositionEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { TextField } from "./Field";
 import styles from "./SearchField.module.css";
 
 const REST_MS = 250;
 
 interface Props {
   label: string;
+  /** Whether the label stands in the field while that is empty, and takes no room of its own. */
+  hidesLabel?: boolean;
+  placeholder?: string;
   /** What the list shows now; a change from outside, such as the browser's way back, is taken over. */
   value: string;
   maxLength?: number;
   onSearch: (value: string) => void;
 }
 
-export function SearchField({ label, value, maxLength, onSearch }: Props) {
+export function SearchField({ label, hidesLabel = false, placeholder, value, maxLength, onSearch }: Props) {
   const [text, setText] = useState(value);
   const sent = useRef(value);
   const waiting = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -23,8 +27,9 @@ export function SearchField({ label, value, maxLength, onSearch }: Props) {
   const latest = useRef(onSearch);
   latest.current = onSearch;
   useEffect(() => () => clearTimeout(waiting.current), []);
-  function send(next: string) {
+  function send(typed: string) {
     clearTimeout(waiting.current);
+    const next = typed.trim();
     if (next === sent.current) return;
     sent.current = next;
     latest.current(next);
@@ -35,17 +40,19 @@ export function SearchField({ label, value, maxLength, onSearch }: Props) {
     // Half a Chinese word is none.
     if (!(nativeEvent as InputEvent).isComposing) waiting.current = setTimeout(() => send(target.value), REST_MS);
   }
-  return (
-    <input
-      type="search"
-      className={styles.field}
-      aria-label={label}
-      placeholder={label}
-      value={text}
-      maxLength={maxLength}
-      onChange={change}
-      onCompositionEnd={({ currentTarget }) => send(currentTarget.value)}
-      onKeyDown={(event) => event.key === "Enter" && !event.nativeEvent.isComposing && send(text)}
-    />
-  );
+  const input = {
+    type: "search",
+    value: text,
+    maxLength,
+    onChange: change,
+    onCompositionEnd: ({ currentTarget }: CompositionEvent<HTMLInputElement>) => send(currentTarget.value),
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
+      // In a form, it would be sent.
+      event.preventDefault();
+      send(text);
+    },
+  };
+  if (hidesLabel) return <input {...input} className={styles.field} aria-label={label} placeholder={label} />;
+  return <TextField {...input} label={label} placeholder={placeholder} />;
 }

@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import { api, call } from "@/api/client";
 import { SelectField, TextField } from "@/components/forms/Field";
 import { FormDialog } from "@/components/forms/FormDialog";
-import { SearchField } from "@/pages/connections/SearchField";
+import { SearchField } from "@/components/forms/SearchField";
 import { type User, useInvalidateUsers, usersQuery } from "./userQueries";
 
 type Fate = "transfer" | "erase";

@@ -121,7 +121,12 @@ function Filters({ search, set }: { search: ListSearch; set: (part: Partial<List
   const { t } = useTranslation("knowledge");
   return (
     <search className={styles.filters}>
-      <SearchField label={t("list.filter")} value={search.q ?? ""} onSearch={(q) => set({ q: q || undefined })} />
+      <SearchField
+        label={t("list.filter")}
+        hidesLabel
+        value={search.q ?? ""}
+        onSearch={(q) => set({ q: q || undefined })}
+      />
       <select
         className={styles.input}
         aria-label={t("list.scope")}

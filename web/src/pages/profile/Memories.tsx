@@ -11,12 +11,12 @@ import { ErrorNotice } from "@/components/feedback/ErrorNotice";
 import { notify } from "@/components/feedback/toasts";
 import { SwitchField } from "@/components/forms/Field";
 import styles from "@/components/forms/Form.module.css";
+import { SearchField } from "@/components/forms/SearchField";
 import { Item, ItemList } from "@/components/layout/ItemList";
 import { Card, Section, Skeleton } from "@/components/layout/Page";
 import { Pager } from "@/components/layout/Pager";
 import { ConfirmDialog } from "@/components/overlays/Dialog";
 import { formatRelative } from "@/i18n/format";
-import { SearchField } from "@/pages/connections/SearchField";
 import { MemoryForm } from "./MemoryForm";
 import { useChangeAccount } from "./useChangeAccount";
 

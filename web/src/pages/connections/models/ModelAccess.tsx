@@ -7,10 +7,10 @@ import { useMay } from "@/api/account";
 import { Button, IconButton } from "@/components/Button";
 import { CheckboxField, SwitchField } from "@/components/forms/Field";
 import styles from "@/components/forms/Form.module.css";
+import { SearchField } from "@/components/forms/SearchField";
 import { Skeleton } from "@/components/layout/Page";
 import { useRoleName } from "@/pages/admin/roleNames";
 import { rolesQuery, userQuery, usersQuery } from "@/pages/admin/userQueries";
-import { SearchField } from "../SearchField";
 import type { ModelDraft } from "./modelDraft";
 
 interface Props {

@@ -18,6 +18,7 @@ export function DocumentFilters({
     <search className={styles.filters}>
       <SearchField
         label={t("documents.name_filter")}
+        hidesLabel
         value={search.q ?? ""}
         maxLength={MOST_LETTERS}
         onSearch={(q) => set({ q: q || undefined, page: undefined })}

@@ -2,16 +2,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { X } from "lucide-react";
-import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
-import { SelectField, TextField } from "@/components/forms/Field";
+import { SelectField } from "@/components/forms/Field";
+import { SearchField } from "@/components/forms/SearchField";
 import type { LibrarySearch } from "../searchParams";
 import { facetsQuery, pendingCountQuery } from "../skillQueries";
 import styles from "./SkillList.module.css";
 
 const route = getRouteApi("/shell/skills");
-const PAUSE_MS = 250;
 
 export function SkillFilters() {
   const { t } = useTranslation(["skills", "common"]);
@@ -33,7 +32,12 @@ export function SkillFilters() {
   const isFiltered = Boolean(search.q || search.tag || search.category);
   return (
     <search className={styles.filters}>
-      <QueryField q={search.q ?? ""} onChange={(q) => set({ q: q || undefined })} />
+      <SearchField
+        label={t("common:action.search")}
+        placeholder={t("library.search_hint")}
+        value={search.q ?? ""}
+        onSearch={(q) => set({ q: q || undefined })}
+      />
       <SelectField
         label={t("library.show")}
         value={search.show ?? ""}
@@ -62,30 +66,5 @@ export function SkillFilters() {
         </Button>
       )}
     </search>
-  );
-}
-
-/** Words to look for; the address follows when somebody stops typing. */
-function QueryField({ q, onChange }: { q: string; onChange: (q: string) => void }) {
-  const { t } = useTranslation(["skills", "common"]);
-  const [typed, setTyped] = useState(q);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only what was typed starts the clock
-  useEffect(() => {
-    if (typed.trim() === q) return;
-    const timer = setTimeout(() => onChange(typed.trim()), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  // The filters were cleared, or the address changed otherwise.
-  useEffect(() => {
-    setTyped((now) => (now.trim() === q ? now : q));
-  }, [q]);
-  return (
-    <TextField
-      type="search"
-      label={t("common:action.search")}
-      placeholder={t("library.search_hint")}
-      value={typed}
-      onChange={(event) => setTyped(event.target.value)}
-    />
   );
 }
