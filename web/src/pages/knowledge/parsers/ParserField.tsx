@@ -18,6 +18,18 @@ export function useParserName(): (choice: ParserChoice) => string {
         });
 }
 
+/** The choices as options of a select. */
+export function useParserOptions(): { value: string; label: string; disabled: boolean }[] {
+  const { t, i18n } = useTranslation("knowledge");
+  const nameOf = useParserName();
+  const list = new Intl.ListFormat(i18n.language, { type: "conjunction" });
+  return useParserChoices().map(({ missing, ...choice }) => ({
+    value: keyOf(choice),
+    label: missing.length ? t("parser.lacks", { name: nameOf(choice), parts: list.format(missing) }) : nameOf(choice),
+    disabled: missing.length > 0,
+  }));
+}
+
 export function ParserField({
   value,
   onChange,
@@ -34,11 +46,11 @@ export function ParserField({
 }) {
   const { t } = useTranslation("knowledge");
   const nameOf = useParserName();
-  const choices = useParserChoices();
+  const choices = useParserOptions();
   const present = value && keyOf(value);
   if (choices.length < 2 && (value === null || value.parser === BUILT_IN)) return null;
   // One that was switched off since can be seen, and not chosen again.
-  const isKnown = present === null || choices.some((choice) => keyOf(choice) === present);
+  const isKnown = present === null || choices.some((choice) => choice.value === present);
   return (
     <SelectField
       label={t("parser.label")}
@@ -48,7 +60,7 @@ export function ParserField({
       options={[
         ...(mayInherit ? [{ value: INHERITED, label: t("parser.inherited") }] : []),
         ...(isKnown || !value ? [] : [{ value: keyOf(value), label: nameOf(value), disabled: true }]),
-        ...choices.map((choice) => ({ value: keyOf(choice), label: nameOf(choice) })),
+        ...choices,
       ]}
       onChange={(event) => onChange(event.target.value === INHERITED ? null : choiceOf(event.target.value))}
     />

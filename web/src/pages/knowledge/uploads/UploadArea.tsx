@@ -4,8 +4,7 @@ import { type RefObject, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Button } from "@/components/Button";
 import { choiceOf, keyOf, type ParserChoice } from "../parsers/choiceKeys";
-import { useParserName } from "../parsers/ParserField";
-import { useParserChoices } from "../parsers/parserChoices";
+import { useParserOptions } from "../parsers/ParserField";
 import { filesOfDrop, filesOfPicker, type Gathered } from "./droppedFiles";
 import { PasteDialog } from "./PasteDialog";
 import type { OnConflict } from "./sendBatch";
@@ -82,8 +81,7 @@ function ParserOfUpload({
   onChange: (choice: ParserChoice | null) => void;
 }) {
   const { t } = useTranslation("knowledge");
-  const nameOf = useParserName();
-  const choices = useParserChoices();
+  const choices = useParserOptions();
   if (choices.length < 2) return null;
   return (
     <label className={styles.conflict}>
@@ -95,8 +93,8 @@ function ParserOfUpload({
       >
         <option value="">{t("parser.inherited")}</option>
         {choices.map((choice) => (
-          <option key={keyOf(choice)} value={keyOf(choice)}>
-            {nameOf(choice)}
+          <option key={choice.value} value={choice.value} disabled={choice.disabled}>
+            {choice.label}
           </option>
         ))}
       </select>
