@@ -257,5 +257,5 @@ def test_settings_of_queries_are_checked(writer: Api):
     assert refusal(InvalidRequest, key_columns=[])["field"] == "settings.key_columns"
     assert refusal(InvalidRequest, ca_certificate="none")["field"] == "settings.ca_certificate"
     assert refusal(InvalidRequest, {"password": "x"})["field"] == "credentials.username"
-    for url in ("postgresql://a:b@example.org/zoo", "postgresql://127.0.0.1:9999/zoo", "mysql://example.org/zoo"):
+    for url in ("postgresql://a:b@example.org/zoo", "postgresql://127.0.0.1:9999/zoo", "oracle://example.org/zoo"):
         refusal(UrlNotAllowed, url=url)
