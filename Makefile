@@ -21,10 +21,7 @@ test: setup-dev programs ## Run all tests, with real Redis and PostgreSQL where 
 
 programs: ## Install the programs that only tests use: Chromium, LibreOffice, Dovecot, MariaDB, OpenSSH
 	@scripts/setup_browser.sh
-	@scripts/setup_office.sh
-	@scripts/setup_dovecot.sh
-	@scripts/setup_mariadb.sh
-	@scripts/setup_openssh.sh
+	@scripts/setup_programs.sh
 
 check: setup-dev ## Format, lint, types, import contracts, lengths, names, migrations, console
 	$(BIN)/ruff format --check .

@@ -16,7 +16,7 @@ from tests.fixtures.product.server import Server, running_server
 MISSING = missing_programs()
 pytestmark = [
     pytest.mark.timeout(300),
-    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {MISSING} (scripts/setup_office.sh)"),
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {MISSING} (scripts/setup_programs.sh)"),
 ]
 NOISE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(range(256)) * 20
 

@@ -98,7 +98,7 @@ def test_text_in_pictures_and_on_pages_is_recognised_chinese_among_it(admin: Api
     assert admin.document(kb, pages)["pages"] == 4
 
 
-@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {MISSING} (scripts/setup_office.sh)")
+@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {MISSING} (scripts/setup_programs.sh)")
 def test_old_workbooks_which_ours_do_not_read_come_in(admin: Api, tmp_path: Path):
     files = make_long_tail(tmp_path)
     kb = admin.create_kb()

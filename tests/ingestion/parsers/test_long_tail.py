@@ -51,7 +51,7 @@ async def reading_of(pool: ParserPool, path: Path, detected: str) -> str:
 
 
 @pytest.mark.anyio
-@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {MISSING} (scripts/setup_office.sh)")
+@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {MISSING} (scripts/setup_programs.sh)")
 async def test_each_file_of_the_long_tail_is_read_or_refused_as_the_table_says(tmp_path: Path):
     files = make_long_tail(tmp_path)
     pool = ParserPool(1, converter=OfficeConverter())

@@ -26,7 +26,7 @@ from tests.fixtures.files.long_tail import convert, missing_programs
 MISSING = missing_programs()
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {MISSING} (scripts/setup_office.sh)"),
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {MISSING} (scripts/setup_programs.sh)"),
 ]
 SPACES = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{space}:1.0"'

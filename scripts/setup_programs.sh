@@ -1,0 +1,39 @@
+#!/bin/sh
+# Installs Debian's programs and servers that only tests use, where that can be done without asking; the tests name the lack.
+set -eu
+
+missing=
+# require PACKAGES PROGRAM...
+require() {
+    packages=$1
+    shift
+    for program; do
+        command -v "$program" >/dev/null 2>&1 || { missing="$missing $packages"; return; }
+    done
+}
+require "libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui" soffice
+require pandoc pandoc
+require dovecot-imapd /usr/sbin/dovecot /usr/lib/dovecot/imap
+require "mariadb-server-core mariadb-client-core" /usr/sbin/mariadbd mariadb-install-db
+require openssh-server /usr/sbin/sshd ssh
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+    printf '%s\n' "Not installed, so tests are skipped that need them (apt install$missing)." >&2
+    exit 0
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq >/dev/null 2>&1 || true
+# The tests start their own servers; RUNLEVEL keeps the packages from starting any.
+# shellcheck disable=SC2086 # words are packages
+if ! RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1; then
+    printf '%s\n' "Could not be installed, so tests are skipped that need them:$missing." >&2
+fi
+if [ -d /run/systemd/system ]; then
+    # Nor from the next start of the machine on.
+    for service in dovecot ssh; do
+        case $missing in
+            *" $service"-* | *" open$service"-*) systemctl disable --quiet --now $service.service $service.socket || true ;;
+        esac
+    done
+fi
