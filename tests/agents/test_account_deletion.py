@@ -30,11 +30,10 @@ from core.errors.conflicts import LastAdministrator, UserOwnsThings
 from core.errors.requests import InvalidRequest
 from kb_service.models import Attachment, Document, Evaluation, KnowledgeBase, RetrievalRecord, Transfer
 from migrations.tables import all_tables
-from tests.fixtures.database.databases import statements_of
+from tests.fixtures.database.databases import one_database, statements_of
 from tests.fixtures.skills.skill_rows import add_skill
 
 pytestmark = pytest.mark.anyio
-one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 OWNED = OwnedCounts(1, 1, 1, 2, 1, 1, 1)
 PRIVATE = (ChatSession, AgentRun, ChatMessage, LoggedEvent, Memory, CalendarEvent, CalendarFeed,
            ChosenPolicy, RetrievalRecord, ApiKey)  # fmt: skip

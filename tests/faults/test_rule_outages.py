@@ -216,7 +216,7 @@ def test_events_of_a_process_that_was_killed_are_acted_on_by_the_other(apis: Api
     assert len(calls) >= 30 - len(doubtful)
 
 
-# --- The clock -------------------------------------------------------------------------------------------------------
+# --- The clock: what tests/rules/test_clock_set_back.py says of rows, said of processes ---------------------------------
 
 
 @contextmanager
@@ -232,6 +232,7 @@ def now_at(clock: ShiftedClock) -> int:
     return int(time.time()) + clock.ahead
 
 
+@pytest.mark.soak
 def test_clock_set_back_under_a_running_process_silences_no_rule(tmp_path, shared_game: GameServer):
     with process_ahead(tmp_path, shared_game) as (apis, clock):
         server = apis.start(**clock.variables)
@@ -265,6 +266,7 @@ def test_clock_set_back_under_a_running_process_silences_no_rule(tmp_path, share
         eventually(lambda: writer.get(f"{PATH}/{scheduled['id']}")["due_at"] < soon, what="the schedule is due soon")
 
 
+@pytest.mark.soak
 def test_process_that_died_under_a_clock_that_was_ahead_holds_nothing_up(tmp_path, shared_game: GameServer):
     before = len(shared_game.calls)
     with process_ahead(tmp_path, shared_game) as (apis, clock):

@@ -22,13 +22,12 @@ from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk
 from kb_service.vector_index.protocol import point_id
 from kb_service.visibility import SYSTEM_VIEWER
+from tests.fixtures.database.databases import one_database
 from tests.fixtures.knowledge.edge_index import EdgeVectorIndex
 from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = pytest.mark.anyio
-# For what no database decides.
-one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 TEXT = b"# Zebra\n\n## Sleep\n\nA zebra sleeps at noon.\n\n## Food\n\nIt eats grass.\n"
 LONG = b"# Long\n\n" + b"\n\n".join(b"## Part %d\n\n" % n + b"A sentence of a long text. " * 80 for n in range(40))
 

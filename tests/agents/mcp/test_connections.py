@@ -27,11 +27,10 @@ from core.outbound.guard import OutboundGuard, OutboundGuards
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies
 from tests.agents.runs.helpers import make_request, models_of, register, searcher_of
-from tests.fixtures.database.databases import statements_of
+from tests.fixtures.database.databases import one_database, statements_of
 from tests.fixtures.http.client import unique
 
 pytestmark = pytest.mark.anyio
-one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 LIMITS = McpLimits()
 # Nobody listens there.
 URL = "http://127.0.0.1:9/mcp"

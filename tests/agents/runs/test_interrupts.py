@@ -134,6 +134,7 @@ def kinds_of(events: list[dict[str, Any]]) -> list[str]:
     return [event["type"] for event in events]
 
 
+@one_database
 @pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"])
 async def test_answer_of_a_person_is_the_result_of_the_call(database, principal, agent_type):
     talk = Conversation(database, principal, agent_type)
@@ -180,6 +181,7 @@ async def test_who_comes_again_sees_what_was_called_and_asked(database, principa
     assert [message.row.content for message in day.messages] == [command]
 
 
+@one_database
 async def test_model_is_given_no_message_without_text(database, principal):
     talk = Conversation(database, principal)
     talk.runs = service_of(database, InputRequestingModel(is_silent=False))
@@ -206,6 +208,7 @@ async def test_call_is_run_once_a_person_agrees(database, principal, mail_tool):
     assert mail_tool.sent == ["a@example.com"]
 
 
+@one_database
 async def test_call_is_run_with_the_arguments_a_person_gives(database, principal, mail_tool):
     talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
@@ -215,6 +218,7 @@ async def test_call_is_run_with_the_arguments_a_person_gives(database, principal
     assert mail_tool.sent == ["b@example.com"]
 
 
+@one_database
 async def test_run_keeps_its_policies_but_not_what_the_operator_switched_off(database, principal, mail_tool):
     talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
@@ -225,6 +229,7 @@ async def test_run_keeps_its_policies_but_not_what_the_operator_switched_off(dat
     assert mail_tool.sent == []
 
 
+@one_database
 @pytest.mark.parametrize(
     ("payload", "said"),
     [
@@ -242,6 +247,7 @@ async def test_call_that_a_person_declines_is_not_run(database, principal, mail_
     assert "outcome" not in events[-1]
 
 
+@one_database
 async def test_arguments_that_fit_no_tool_are_never_asked_about(database, principal, mail_tool):
     events = await Conversation(database, principal).ask('/tool send_mail {"too": 1}')
 
@@ -264,6 +270,7 @@ async def test_answer_of_another_shape_changes_nothing(database, principal, mail
     assert mail_tool.sent == ["a@example.com"]
 
 
+@one_database
 async def test_question_of_another_kind_is_refused_while_an_answer_is_open(database, principal):
     talk = Conversation(database, principal)
     await talk.ask(ASK_CONFIRM)
@@ -271,6 +278,7 @@ async def test_question_of_another_kind_is_refused_while_an_answer_is_open(datab
         await talk.ask("hello")
 
 
+@one_database
 async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was(database, principal, mail_tool):
     talk = Conversation(database, principal)
     interrupts = interrupts_of(await talk.ask(SEND))
@@ -288,6 +296,7 @@ async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was
     assert "outcome" not in joined.prelude[-1]
 
 
+@one_database
 async def test_refusal_is_told_in_the_language_of_the_question(database, principal, mail_tool):
     talk = Conversation(database, principal)
     await talk.ask(SEND)
@@ -298,6 +307,7 @@ async def test_refusal_is_told_in_the_language_of_the_question(database, princip
     assert answered[-1]["message"] == InterruptsOpen.message
 
 
+@one_database
 async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_meanwhile(database, principal, mail_tool):
     talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
@@ -312,6 +322,7 @@ async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_mea
     assert (result["tool_name"], result["result"]) == ("send_mail", "Sent to a@example.com.")
 
 
+@one_database
 async def test_interrupt_can_always_be_cancelled(database, principal, mail_tool):
     talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
@@ -410,6 +421,7 @@ async def test_waiting_survives_the_process(database, principal, mail_tool):
     assert mail_tool.sent == ["a@example.com"]
 
 
+@one_database
 async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(database, principal, mail_tool, monkeypatch):
     talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
@@ -428,6 +440,7 @@ async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(datab
     assert mail_tool.sent == ["a@example.com"]
 
 
+@one_database
 async def test_call_that_may_have_happened_is_not_made_again(database, principal, mail_tool, monkeypatch):
     talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
@@ -467,6 +480,7 @@ async def answered_and_died(talk: Conversation, *, at: str = "TEXT_MESSAGE_CONTE
     return key
 
 
+@one_database
 async def test_answered_run_whose_process_dies_after_the_result_is_taken_up(database, principal):
     talk = Conversation(database, principal)
     talk.runs = service_of(database, InputRequestingModel(is_silent=True))
@@ -480,6 +494,7 @@ async def test_answered_run_whose_process_dies_after_the_result_is_taken_up(data
     assert results_of(events) == ['{"input": "a@example.com"}']
 
 
+@one_database
 @pytest.mark.parametrize("at", ["TEXT_MESSAGE_CONTENT", "RUN_STARTED"])
 async def test_answered_run_whose_process_dies_can_be_stopped(database, principal, monkeypatch, at):
     talk = Conversation(database, principal)
@@ -500,6 +515,7 @@ async def test_answered_run_whose_process_dies_can_be_stopped(database, principa
     assert len(results_of(events)) == 1
 
 
+@one_database
 async def test_frontend_makes_the_call_and_the_next_run_goes_on(database, principal):
     talk = Conversation(database, principal)
     events = await talk.ask("/tool where_am_i {}", tools=[WHERE])
@@ -514,6 +530,7 @@ async def test_frontend_makes_the_call_and_the_next_run_goes_on(database, princi
     assert "outcome" not in went_on[-1]
 
 
+@one_database
 @pytest.mark.parametrize(
     ("said", "result"),
     [
@@ -532,6 +549,7 @@ async def test_frontend_that_fails_is_told_to_the_model(database, principal, sai
     assert results_of(await talk.run(messages=[message], tools=[WHERE])) == [result]
 
 
+@one_database
 async def test_tool_message_answers_a_question_to_a_person(database, principal):
     talk = Conversation(database, principal)
     events = await talk.ask(ASK_CONFIRM)
@@ -542,6 +560,7 @@ async def test_tool_message_answers_a_question_to_a_person(database, principal):
     assert results_of(await talk.run(messages=[message])) == [content]
 
 
+@one_database
 async def test_frontend_that_gives_no_result_holds_nothing_up(database, principal):
     talk = Conversation(database, principal)
     await talk.ask("/tool where_am_i {}", tools=[WHERE])
@@ -563,6 +582,7 @@ async def test_interrupted_run_has_a_status_of_its_own(database, principal):
     assert run.status == RunStatus.INTERRUPTED
 
 
+@one_database
 async def test_forged_result_of_a_call_is_not_believed(database, principal, mail_tool):
     talk = Conversation(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
@@ -583,6 +603,7 @@ def said(events: list[dict[str, Any]]) -> str:
     return "".join(event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
 
 
+@one_database
 @pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"])
 async def test_every_agent_type_answers_a_message_beside_an_answer(database, principal, agent_type):
     talk = Conversation(database, principal, agent_type)
@@ -599,6 +620,7 @@ async def test_every_agent_type_answers_a_message_beside_an_answer(database, pri
     assert users == [ASK_INPUT, command]
 
 
+@one_database
 async def test_message_beside_an_answer_may_ask_something_itself(database, principal):
     talk = Conversation(database, principal, "worker")
     (interrupt,) = interrupts_of(await talk.ask(ASK_INPUT))
@@ -612,6 +634,7 @@ async def test_message_beside_an_answer_may_ask_something_itself(database, princ
     assert (await talk.messages())[-1].role == "assistant"
 
 
+@one_database
 @pytest.mark.parametrize("at", ["RUN_STARTED", "TOOL_CALL_RESULT", "TEXT_MESSAGE_END"])
 async def test_message_beside_an_answer_survives_the_process(database, principal, at):
     talk = Conversation(database, principal)

@@ -1,4 +1,4 @@
-"""The run service on both databases: ends, stops, subscribers, several processes."""
+"""The run service: ends, stops, subscribers, several processes; on both databases where SQL decides."""
 
 import asyncio
 import time
@@ -40,6 +40,7 @@ from tests.agents.runs.helpers import (
     until,
     verified_events,
 )
+from tests.fixtures.database.databases import one_database
 from tests.fixtures.http.asgi_connection import Connection
 
 pytestmark = pytest.mark.anyio
@@ -88,6 +89,7 @@ async def stop_in_time(runs: RunService, principal: Principal, run_id: str) -> N
     assert time.monotonic() - started < 10
 
 
+@one_database
 @pytest.mark.parametrize("pieces", [(), ("The ", "port")])
 async def test_stop_is_quick_when_the_model_is_slow(
     services: MakeService, database: Database, principal: Principal, pieces: tuple[str, ...]
@@ -108,6 +110,7 @@ async def test_stop_is_quick_when_the_model_is_slow(
     assert all(m.details["stopped"] for m in messages[1:])
 
 
+@one_database
 async def test_stop_is_quick_when_the_model_can_not_be_cancelled(services: MakeService, principal: Principal):
     model, request = StubbornModel(), make_request()
     runs = services(model)
@@ -118,6 +121,7 @@ async def test_stop_is_quick_when_the_model_can_not_be_cancelled(services: MakeS
     assert (await verified_events(runs, key, request))[-1]["outcome"] == {"type": "cancelled"}
 
 
+@one_database
 async def test_stop_is_quick_when_a_search_hangs(
     services: MakeService, database: Database, principal: Principal, tmp_path: Path
 ):
@@ -149,6 +153,7 @@ class Preparation:
         return await self._prepare(*given)
 
 
+@one_database
 @pytest.mark.parametrize("is_elsewhere", [False, True], ids=["here", "by another process"])
 async def test_run_that_is_stopped_while_it_is_prepared_asks_no_model(
     services: MakeService,
@@ -275,6 +280,7 @@ async def test_run_is_unknown_to_others(services: MakeService, database: Databas
         await runs.stop(await register(database), request.run_id)
 
 
+@one_database
 async def test_run_goes_on_when_its_followers_leave(services: MakeService, database: Database, principal: Principal):
     model, request = PacedModel("Hel"), make_request()
     runs = services(model)
@@ -290,6 +296,7 @@ async def test_run_goes_on_when_its_followers_leave(services: MakeService, datab
     assert (await rows_of(database, key))[2][1].content == "Hello"
 
 
+@one_database
 async def test_every_follower_gets_the_same(services: MakeService, principal: Principal):
     model, request = PacedModel(), make_request()
     runs = services(model)
@@ -307,6 +314,7 @@ async def test_every_follower_gets_the_same(services: MakeService, principal: Pr
         assert await follow(runs, key, after=place) == heard[0][place:]
 
 
+@one_database
 async def test_follower_of_a_deleted_run_is_let_go(services: MakeService, database: Database, principal: Principal):
     runs, request = services(), make_request()
     key = await runs.start(principal, request)
@@ -371,6 +379,7 @@ async def test_thread_is_handed_on_with_all_that_was_said(
     assert (thread.title, thread.message_count) == ("first", 4)
 
 
+@one_database
 async def test_run_is_refused_on_somebody_elses_session(
     services: MakeService, database: Database, principal: Principal
 ):
@@ -428,6 +437,7 @@ async def test_draining_hands_runs_over_and_takes_no_new_ones(
     assert [message.content for message in messages[1:]] == ["Hello again"]
 
 
+@one_database
 async def test_draining_lets_a_run_finish_that_is_quick(services: MakeService, principal: Principal):
     model = PacedModel("Hel")
     runs, request = services(model), make_request()
@@ -440,6 +450,7 @@ async def test_draining_lets_a_run_finish_that_is_quick(services: MakeService, p
     assert (await verified_events(runs, key, request))[-1].get("outcome") is None
 
 
+@one_database
 async def test_crash_of_a_run_is_told_at_once(services: MakeService, database: Database, principal: Principal):
     runs, request = services(PacedModel("Hello")), make_request()
     key = await runs.start(principal, request)
@@ -465,6 +476,7 @@ async def test_text_is_stored_when_the_model_says_what_no_database_keeps(
     assert (await rows_of(database, key))[2][1].content == "a\ufffdb"
 
 
+@one_database
 async def test_stream_is_kept_alive_while_a_run_is_silent(
     services: MakeService, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
@@ -488,6 +500,7 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     assert all(piece.endswith(b"\n\n") for piece in connection.pieces)
 
 
+@one_database
 async def test_log_is_not_written_after_the_end(services: MakeService, database: Database, principal: Principal):
     here, there = services(), services(PacedModel("Hello"))
     request = make_request()

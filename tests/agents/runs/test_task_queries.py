@@ -20,10 +20,9 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import ThreadBusy
 from tests.agents.runs.helpers import register
 from tests.agents.runs.test_interrupts import ASK_INPUT, Conversation, interrupts_of
-from tests.fixtures.database.databases import statements_of
+from tests.fixtures.database.databases import one_database, statements_of
 
 pytestmark = pytest.mark.anyio
-one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import AccountDisabled, InvalidToken, PermissionDenied, UserNotFound
 from core.errors.conflicts import LastAdministrator
 from core.errors.requests import InvalidRequest
+from tests.fixtures.database.databases import one_database
 
 pytestmark = pytest.mark.anyio
-one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 DISABLED = UserChange(status=UserStatus.DISABLED)
 
 

@@ -19,13 +19,12 @@ from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.protocol import Vectors
 from kb_service.models import Chunk, Document
 from kb_service.visibility import SYSTEM_VIEWER
+from tests.fixtures.database.databases import one_database
 from tests.fixtures.database.rows import add_knowledge_base
 from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = pytest.mark.anyio
-# For what no database decides.
-one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 BUNDLE_BYTES = 64 * 1024
 
 

