@@ -33,8 +33,8 @@ from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import get_for_update
 from kb_service.models import Document, KnowledgeBase
 
-MOST_RESTRICTED = 1000
-"""Restricted documents of one knowledge base: searches must exclude the hidden ones by id."""
+MOST_RESTRICTED = 10_000
+"""Restricted documents of one knowledge base: searches must exclude the hidden ones by id (docs/decisions/0120)."""
 _OPEN = "open"
 _CHANGED = {
     "field": "version",
@@ -218,7 +218,7 @@ async def require_room(session: AsyncSession, knowledge_base_id: str) -> None:
         )
     )
     if (await session.exec(query)).one() >= MOST_RESTRICTED:
-        error = f"Restrict at most {MOST_RESTRICTED} documents of a knowledge base: put them into another"
+        error = f"Restrict at most {MOST_RESTRICTED:,} documents of a knowledge base: put them into another"
         raise InvalidRequest("doc_id", error)
 
 

@@ -186,6 +186,13 @@ async def test_hidden_documents_are_as_if_they_were_not_there(index):
     assert (await ask(index, kb_id, hidden=documents)) == HybridHits()
 
 
+async def test_ten_thousand_documents_can_be_hidden(index):
+    kb_id, documents = new_id(), [new_id() for _ in range(10_000)]
+    await index.upsert([chunk(kb_id, id_, n, text="apple") for n, id_ in enumerate(documents[-3:])])
+    seen = await ask(index, kb_id, text="apple", hidden=documents[:-1])
+    assert [hit.document_id for hit in (*seen.dense, *seen.sparse)] == documents[-1:] * 2
+
+
 async def test_leg_is_empty_when_it_is_not_asked(index):
     kb_id = new_id()
     await index.upsert([chunk(kb_id, new_id())])

@@ -192,9 +192,10 @@ async def test_search_is_refused_when_more_is_hidden_than_it_can_name(
 
 
 async def test_first_restriction_and_the_last_possible_one_leave_all_else_to_be_found(
-    searchable_kb: SearchableKb,
+    searchable_kb: SearchableKb, monkeypatch: pytest.MonkeyPatch
 ):
     """A run holds the rows that it began with for as long as it takes."""
+    monkeypatch.setattr(permissions, "MOST_RESTRICTED", 50)
     stale, reader = await searchable_kb.row(), await person(searchable_kb.context)
     before = await search(searchable_kb, UserViewer(reader.id), stale, QUERIES[0], CHOICES[0])
     assert len(before.passages) == DOCUMENTS
