@@ -14,7 +14,7 @@ require() {
 require "libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui" soffice
 require pandoc pandoc
 require dovecot-imapd /usr/sbin/dovecot /usr/lib/dovecot/imap
-require "mariadb-server-core mariadb-client-core" /usr/sbin/mariadbd mariadb-install-db
+require "mariadb-server-core mariadb-client-core" /usr/sbin/mariadbd mariadb-install-db my_print_defaults
 require openssh-server /usr/sbin/sshd ssh
 [ -n "$missing" ] || exit 0
 
