@@ -3,15 +3,21 @@
 set -eu
 
 missing=
-# require PACKAGES PROGRAM...
+# require PACKAGES PROGRAM|FILE...
 require() {
     packages=$1
     shift
     for program; do
-        command -v "$program" >/dev/null 2>&1 || { missing="$missing $packages"; return; }
+        command -v "$program" >/dev/null 2>&1 || [ -e "$program" ] || { missing="$missing $packages"; return; }
     done
 }
-require "libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui" soffice
+parts=/usr/lib/libreoffice/share/.registry
+if ! command -v soffice >/dev/null 2>&1 || [ -d $parts ]; then
+    # One program, of which Debian has the parts for texts, tables and slides in packages of their own.
+    require libreoffice-writer-nogui $parts/writer.xcd
+    require libreoffice-calc-nogui $parts/calc.xcd
+    require libreoffice-impress-nogui $parts/impress.xcd
+fi
 require pandoc pandoc
 require dovecot-imapd /usr/sbin/dovecot /usr/lib/dovecot/imap
 require "mariadb-server-core mariadb-client-core" /usr/sbin/mariadbd mariadb-install-db my_print_defaults
