@@ -14,6 +14,9 @@ from tests.fixtures.http.client import Api
 from tests.fixtures.product.server import Server
 
 QUESTION = "On which port does the relay listen, and how long are logs kept? "
+WIDE_TABLE = (
+    "\n\n## Colours\n\n" + "\n".join(f"|{cell * 24}" for cell in (" colour |", " --- |", " red and blue |")) + "\n"
+)
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +30,7 @@ def reader(llm_product: Server, readers: dict[str, Api]) -> Api:
     """Somebody with a handbook, signed in at the product with the scripted model."""
     if "llm" not in readers:
         readers["llm"] = person = llm_product.member()
-        person.ingest(person.create_kb(), "handbook.md", HANDBOOK)
+        person.ingest(person.create_kb(), "handbook.md", HANDBOOK + WIDE_TABLE)
     return readers["llm"]
 
 
@@ -72,7 +75,12 @@ def test_agent_shows_its_work_and_its_sources(
     expect(call).to_contain_text("handbook.md")
     chat.console.picture(agent_type)
     chat.page.get_by_role("button", name=words("sources.open", number=1, name="handbook.md")).first.click()
-    expect(chat.page.get_by_role("complementary", name=words("sources.panel"), exact=True)).to_contain_text("port 7070")
+    panel = chat.page.get_by_role("complementary", name=words("sources.panel"), exact=True)
+    expect(panel).to_contain_text("port 7070")
+    # The table scrolls by itself, and the text beside it has the width of the panel.
+    right_edges = "nodes => nodes.map(node => node.getBoundingClientRect().right)"
+    edge = panel.evaluate("node => node.getBoundingClientRect().right")
+    assert max(panel.locator("p").evaluate_all(right_edges)) <= edge
 
 
 def asked(*calls: tuple[str, dict]) -> str:
