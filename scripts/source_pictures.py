@@ -271,7 +271,7 @@ def _make_backups(client: httpx.Client) -> None:
         (made,) = {row["id"] for row in _call(client, "GET", "/admin/backups")["items"]} - before
         return made
 
-    kb_id = _call(client, "POST", "/knowledge-bases", {"name": _TEXTS["en"]["base"]})["id"]
+    kb_id = _call(client, "POST", "/knowledge-bases", {"name": "Backed up"})["id"]
     make()
     for path in sorted((ROOT / "docs" / "guide" / "en").glob("*.md"))[:5]:
         uploads = {"file": (path.name, path.read_bytes())}
