@@ -119,7 +119,8 @@ class SourceSync:
         if not self._task.connector.LISTS_EVERYTHING:
             return False
         async with self._context.database.reading() as session:
-            return await items.count(session, self._task.source.id) > 0
+            # What an earlier try of this sync has met is not gone: a first sync that goes on reads each item once.
+            return await items.count(session, self._task.source.id, but_seen_in=self._task.row.id) > 0
 
     async def renew(self) -> bool:
         """Renew the lease; False if it was lost."""
