@@ -31,9 +31,15 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq >/dev/null 2>&1 || true
 # The tests start their own servers; RUNLEVEL keeps the packages from starting any.
+install() {
+    RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1
+}
 # shellcheck disable=SC2086 # words are packages
-if ! RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1; then
-    printf '%s\n' "Could not be installed, so tests are skipped that need them:$missing." >&2
+if ! install $missing; then
+    # Where one of them has another name, the others are there all the same.
+    for package in $missing; do
+        install "$package" || printf '%s\n' "Could not be installed, so tests are skipped that need it: $package." >&2
+    done
 fi
 if [ -d /run/systemd/system ]; then
     # Nor from the next start of the machine on.

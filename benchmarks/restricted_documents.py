@@ -1,4 +1,4 @@
-"""Searches by somebody from whom documents are hidden: ``python -m benchmarks.restricted``.
+"""Searches by somebody from whom documents are hidden: ``python -m benchmarks.restricted_documents``.
 
 Ten thousand documents of five random passages each, on the embedded engine and SQLite. The ids of what is hidden are looked
 up before each search; each document has two lists of three readers, as a source gives them. The baseline hides nothing.
