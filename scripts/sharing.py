@@ -1,14 +1,15 @@
 """A pytest plugin: processes share the test files, from the front, the back and the middle of the list.
 
 They claim whole files until none is left, so that all end at about the same time and each file's
-fixtures are made once. Tests that start servers are at the ends, HTTP in front and faults at the
-back, and mostly wait, which leaves time for a third process on the compute-bound middle. It goes on
-to the ends when the middle is done, with the files that the others would reach last.
+fixtures are made once. A file is imported, and its tests are listed, by the process that claims it.
+Tests that start servers are at the ends, HTTP in front and faults at the back, and mostly wait, which
+leaves time for a third process on the compute-bound middle. It goes on to the ends when the middle is
+done, with the files that the others would reach last.
 """
 
 import contextlib
 import hashlib
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ import pytest
 _FRONT, _BETWEEN, _INDEXING, _BACK = range(4)
 # What indexes needs an engine, which is less than a server.
 _RANKS = {"e2e": _FRONT, "faults": _BACK, "ingestion": _INDEXING, "kb_service": _INDEXING}
+_FILES = pytest.StashKey[list[pytest.File]]()
+"""Those that were found; only until the first is claimed."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,39 +28,40 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--share-from", choices=("front", "back", "middle"), default="front")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Collect the files from different ends.
-
-    Collection takes each process half a minute, mostly to compile assertions. Where they meet, each
-    finds what the other has compiled.
-    """
-    report = yield
-    if isinstance(collector, pytest.Dir) and _begins_at(collector.config) == "back":
-        report.result = report.result and report.result[::-1]
-    return report
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare to find files without their tests."""
+    if config.getoption("share") is not None and not config.option.collectonly:
+        config.stash[_FILES] = []
 
 
-def _begins_at(config: pytest.Config) -> str | None:
-    return config.getoption("share_from") if config.getoption("share") is not None else None
+@pytest.hookimpl(tryfirst=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> pytest.CollectReport | None:
+    """Put a file's tests off until the file is claimed."""
+    files = collector.config.stash.get(_FILES, None)
+    if files is None or not isinstance(collector, pytest.File):
+        return None
+    files.append(collector)
+    return pytest.CollectReport(collector.nodeid, "passed", None, [])
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Run the files that no other process has claimed, as pytest's own loop would."""
-    folder: str | None = session.config.getoption("share")
-    if folder is None or session.testsfailed or session.config.option.collectonly:
-        # A collection error fails everything.
+    files = session.config.stash.get(_FILES, None)
+    if files is None:
         return None
-    start = _begins_at(session.config)
-    items = _claimed(_files(session.items, start), Path(folder))
+    # From here on files are imported.
+    del session.config.stash[_FILES]
+    # Other processes may run them all, which is no failure.
+    session.testscollected = len(files)
+    items = _claimed(session, _in_order(files, session.config.getoption("share_from")))
     item = next(items, None)
     while item is not None:
         # Which fixtures end with a test follows from the one after it.
         following = next(items, None)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if following is None or following.path != item.path:
+            _report_progress(session.config, len(files))
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
         if session.shouldstop:
@@ -66,29 +70,43 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return True
 
 
-def _files(items: list[pytest.Item], start: str | None) -> list[list[pytest.Item]]:
-    """The tests of each file, in this process's order."""
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    # A backward process has collected them in that order.
-    paths = sorted(files, key=_rank, reverse=start == "back")
-    if start == "middle":
-        # Tests at the ends are left to the processes that have their servers, as long as there are others.
-        middle = [path for path in paths if _rank(path) not in (_FRONT, _BACK)]
-        front = [path for path in paths if _rank(path) == _FRONT]
-        back = [path for path in paths if _rank(path) == _BACK]
-        paths = [*middle, *reversed(front), *back]
-    return [files[path] for path in paths]
+def _report_progress(config: pytest.Config, total: int) -> None:
+    """Write behind a file's results how many were begun by all processes; pytest's percentages know only claimed ones."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        claimed = sum(1 for _ in Path(config.getoption("share")).iterdir())
+        reporter.write(f" [{claimed} of {total}]")
 
 
-def _rank(path: Path) -> int:
-    return next((_RANKS[part] for part in path.parts if part in _RANKS), _BETWEEN)
-
-
-def _claimed(files: list[list[pytest.Item]], folder: Path) -> Iterator[pytest.Item]:
+def _claimed(session: pytest.Session, files: list[pytest.File]) -> Iterator[pytest.Item]:
+    folder = Path(session.config.getoption("share"))
     for file in files:
         # Orders differ, so a process goes on after a claimed file.
         with contextlib.suppress(FileExistsError):
-            (folder / hashlib.sha256(bytes(file[0].path)).hexdigest()).touch(exist_ok=False)
-            yield from file
+            (folder / hashlib.sha256(bytes(file.path)).hexdigest()).touch(exist_ok=False)
+            yield from _tests(session, file)
+
+
+def _in_order(files: list[pytest.File], start: str) -> list[pytest.File]:
+    ordered = sorted(files, key=_rank)
+    if start == "back":
+        ordered.reverse()
+    if start == "middle":
+        # Tests at the ends are left to the processes that have their servers, as long as there are others.
+        middle = [file for file in ordered if _rank(file) not in (_FRONT, _BACK)]
+        front = [file for file in ordered if _rank(file) == _FRONT]
+        back = [file for file in ordered if _rank(file) == _BACK]
+        ordered = [*middle, *reversed(front), *back]
+    return ordered
+
+
+def _rank(file: pytest.File) -> int:
+    return next((_RANKS[part] for part in file.path.parts if part in _RANKS), _BETWEEN)
+
+
+def _tests(session: pytest.Session, file: pytest.File) -> list[pytest.Item]:
+    """The tests of a file that the command line selects; a file that can't be imported fails the run."""
+    session.items = list(session.genitems(file))
+    session.config.hook.pytest_collection_modifyitems(session=session, config=session.config, items=session.items)
+    session.testscollected += len(session.items)
+    return session.items

@@ -56,7 +56,8 @@ def sharing(folder: str, start: str) -> tuple[str, ...]:
         folder: shared record of claimed files; empty at the start.
         start: ``front`` or ``back`` of the list of files, or its ``middle``, where it stays.
     """
-    return ("-p", "scripts.sharing", f"--share={folder}", f"--share-from={start}")
+    style = ("-o", "console_output_style=classic")
+    return ("-p", "scripts.sharing", *style, f"--share={folder}", f"--share-from={start}")
 
 
 def _cores() -> int:

@@ -186,3 +186,37 @@ def test_third_process_begins_in_the_middle_and_ends_with_what_the_others_reach_
         "faults/test_c",
         "faults/test_d",
     ]
+
+
+def test_file_that_cannot_be_imported_fails_the_run_and_keeps_no_other_from_running(tmp_path: Path):
+    folder, meeting = tmp_path / "tests", tmp_path / "meeting"
+    folder.mkdir()
+    meeting.mkdir()
+    (folder / "test_a.py").write_text(GOOD)
+    (folder / "test_b.py").write_text("import nothing_of_this_name\n")
+    (folder / "test_c.py").write_text(GOOD)
+    alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider")
+    command = [sys.executable, "-m", "pytest", *alone, *sharing(str(meeting), "front"), str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout
+    assert "No module named 'nothing_of_this_name'" in done.stdout
+    assert "2 passed, 1 error" in done.stdout
+    assert "[3 of 3]" in done.stdout
+
+
+def test_files_are_imported_by_the_process_that_claims_them(tmp_path: Path):
+    folder, meeting = tmp_path / "tests", tmp_path / "meeting"
+    folder.mkdir()
+    meeting.mkdir()
+    imported = (
+        "from pathlib import Path\nwith Path(__file__).with_name('imports').open('a') as file:\n    file.write('x')\n"
+    )
+    for name in ("test_a", "test_b"):
+        (folder / f"{name}.py").write_text(imported + GOOD)
+    alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider")
+    pytest_alone = [sys.executable, "-m", "pytest", *alone]
+    commands = {end: [*pytest_alone, *sharing(str(meeting), end), str(folder)] for end in ("front", "back", "middle")}
+    process = start(**commands)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, out
+    assert (folder / "imports").read_text() == "xx"
