@@ -1,6 +1,6 @@
 # The commands of this project; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test programs check check-types check-rest console bench soak clean setup setup-dev
+.PHONY: help run test programs check check-types check-rest console console-packages bench soak clean setup setup-dev
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -41,6 +41,9 @@ check-rest:
 
 console: setup-dev ## Build the console (needs Node) into api/console
 	@$(BIN)/python -m scripts.console build
+
+console-packages:
+	@$(or $(PYTHON),python3) -m scripts.console packages
 
 bench: setup-dev ## Run the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)

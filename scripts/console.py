@@ -1,4 +1,4 @@
-"""Build of the console: ``python -m scripts.console build|check|types``.
+"""Build of the console: ``python -m scripts.console build|check|packages|types``.
 
 The built files are part of the checkout (``api/console``), so that a machine without Node serves them. ``build.json``
 beside them holds a digest of the sources: a build that doesn't belong to them is found without Node.
@@ -29,19 +29,21 @@ _SOURCE_FILES = ("index.html", "package.json", "package-lock.json", "tsconfig.js
 def main() -> int:
     """Do what the command line says; 1 when something is stale or fails."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("command", choices=("build", "check", "types"))
+    parser.add_argument("command", choices=("build", "check", "packages", "types"))
     command = parser.parse_args().command
     if command == "check" and (stale := staleness()):
         print(stale, file=sys.stderr)  # noqa: T201 - a command's output
         return 1
     if shutil.which("npm") is None:
         print("No npm on PATH: the console's own checks are skipped.", file=sys.stderr)  # noqa: T201
-        return 0 if command == "check" else 1
+        return 0 if command in {"check", "packages"} else 1
     _install()
+    if command == "packages":
+        return 0
     _write_types()
     match command:
         case "build":
-            _build(BUILT)
+            _run_script("build", BUILT)
             (BUILT / _MANIFEST).write_text(json.dumps({"sources": source_digest()}) + "\n")
         case "check":
             _run("npm", "run", "--silent", "check")
@@ -95,15 +97,16 @@ def _write_types() -> None:
         _run("npx", "openapi-typescript", str(document), "--output", str(_TYPES))
 
 
-def _build(folder: Path) -> None:
-    _run("npm", "run", "--silent", "build", variables={"CONSOLE_OUT": str(folder)})
+def _run_script(name: str, folder: Path) -> None:
+    _run("npm", "run", "--silent", name, variables={"CONSOLE_OUT": str(folder)})
 
 
 def _compare() -> int:
     """Build again and compare: 1 when a file differs from the checkout's."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, "console")
-        _build(folder)
+        # The types were checked just before.
+        _run_script("bundle", folder)
         fresh, committed = _files(folder), _files(BUILT) - {_MANIFEST}
         different = sorted(fresh ^ committed)
         different += [name for name in sorted(fresh & committed) if not filecmp.cmp(folder / name, BUILT / name, False)]

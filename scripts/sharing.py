@@ -54,7 +54,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     del session.config.stash[_FILES]
     # Other processes may run them all, which is no failure.
     session.testscollected = len(files)
-    items = _claimed(session, _in_order(files, session.config.getoption("share_from")))
+    items = _claimed(session, _in_order(files, str(session.config.getoption("share_from"))))
     item = next(items, None)
     while item is not None:
         # Which fixtures end with a test follows from the one after it.
@@ -74,17 +74,21 @@ def _report_progress(config: pytest.Config, total: int) -> None:
     """Write behind a file's results how many were begun by all processes; pytest's percentages know only claimed ones."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
-        claimed = sum(1 for _ in Path(config.getoption("share")).iterdir())
+        claimed = sum(1 for _ in _folder(config).iterdir())
         reporter.write(f" [{claimed} of {total}]")
 
 
 def _claimed(session: pytest.Session, files: list[pytest.File]) -> Iterator[pytest.Item]:
-    folder = Path(session.config.getoption("share"))
+    folder = _folder(session.config)
     for file in files:
         # Orders differ, so a process goes on after a claimed file.
         with contextlib.suppress(FileExistsError):
             (folder / hashlib.sha256(bytes(file.path)).hexdigest()).touch(exist_ok=False)
             yield from _tests(session, file)
+
+
+def _folder(config: pytest.Config) -> Path:
+    return Path(str(config.getoption("share")))
 
 
 def _in_order(files: list[pytest.File], start: str) -> list[pytest.File]:
