@@ -43,7 +43,7 @@ console: setup-dev ## Build the console (needs Node) into api/console
 	@$(BIN)/python -m scripts.console build
 
 console-packages:
-	@$(or $(PYTHON),python3) -m scripts.console packages
+	@python3 -m scripts.console packages
 
 bench: setup-dev ## Run the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
