@@ -27,7 +27,7 @@ _LONGEST_PATTERN = 128
 _BETWEEN_SIGNS = re.compile(r"(?:`[^`]*`|[^|,，、;；/])+")
 _BETWEEN_BARS = re.compile(r"(?:`[^`]*`|[^|])+")
 # Not "默认为空", which says that there is none.
-_JOINED_DEFAULT = re.compile(r"(?:默认|缺省)值?+(?:为|是)?+(?!空$)(?P<value>[^\s:：=].{0,99})")
+_JOINED_DEFAULT = re.compile(r"(?:默认|缺省)值?+[为是]?+(?!空$)(?P<value>[^\s:：=].{0,99})")
 _BAD_SIGNS = re.compile(r"[^\w\u3400-\u9fff.-]+")
 _KNOWN_WORDS = Vocabulary({*param_types.TYPES, *ATTRIBUTE_NAMES, *REQUIRED_WORDS, *OPTIONAL_WORDS} - {"是否", "格式"})
 _JSON_TYPES = {"date": "string", "datetime": "string", "file": "string", "enum": "string"}

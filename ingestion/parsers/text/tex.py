@@ -13,7 +13,7 @@ from ingestion.parsers.text.charset import decode
 from ingestion.parsers.text_cleanup import BREAK, clean, flow, flow_lines
 
 _TOKEN = re.compile(
-    r"(?P<comment>%[^\n]*(?:\n[ \t]*(?!\n))?+)"
+    r"(?P<comment>%[^\n]*(?:\n(?![ \t]*\n)[ \t]*)?)"
     r"|\\(?P<accent>[\"'`^~=.]|[vcuHkrd](?![a-zA-Z]))[ \t]*(?:\{[ \t]*(?P<braced>\\[ij]|\w)[ \t]*\}|(?P<bare>\\[ij]\b|\w))"
     r"|\\(?P<word>[a-zA-Z@]+)\*?[ \t]*"
     r"|\\(?P<sign>.)"

@@ -54,7 +54,8 @@ def test_model_that_sees_is_shown_the_images(llm_product: Server, scripted_llm: 
     assert (large.size, large.getpixel((5, 5))) == ((LONGEST_SIDE, 784), (255, 255, 255))
     assert (small.size, small.format) == ((30, 20), "JPEG")
     assert answer == "Hello from the model."
-    assert llm_product.stored == stored, "nothing is stored twice"
+    # What other tests have left may be erased meanwhile.
+    assert llm_product.stored <= stored, "nothing is stored twice"
 
 
 def test_image_that_is_asked_about_later_is_not_shown_again(llm_product: Server, scripted_llm: ModelServer):

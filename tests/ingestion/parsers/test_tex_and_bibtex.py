@@ -158,6 +158,8 @@ def test_bibliography_without_a_whole_entry_is_damaged(tmp_path: Path, content: 
             "Hello.",
         ),
         ("First. % note\n\nSecond.", "First.\n\nSecond."),
+        ("First. % note\n  \nSecond.", "First.\n\nSecond."),
+        ("First. % note\n  Second.", "First. Second."),
         ("See \\hyperref[sec:a]{the introduction}.", "See the introduction."),
         ("\\AtBeginDocument{\\x}\\title{A title}", "A title"),
     ],

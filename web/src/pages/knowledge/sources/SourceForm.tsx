@@ -5,13 +5,13 @@ import { useTranslation } from "react-i18next";
 import { useMay } from "@/api/account";
 import { SelectField, TextField } from "@/components/forms/Field";
 import { FormDialog } from "@/components/forms/FormDialog";
-import { formatDuration } from "@/i18n/format";
 import { CredentialFields } from "./CredentialFields";
 import { CONNECTOR_NAMES } from "./connectorForms";
 import { PermissionFields } from "./PermissionFields";
 import { SettingFields, type SettingProps } from "./SettingFields";
 import { bodyOf, draftOf, intervals, isComplete, type SourceDraft, valuesOf } from "./sourceDraft";
 import { connectorsQuery, type KnowledgeSource, saveSource, useSourceRefresh } from "./sourceQueries";
+import { useSyncInterval } from "./syncInterval";
 
 interface Props {
   kbId: string;
@@ -25,6 +25,7 @@ type Change = (part: Partial<SourceDraft>) => void;
 export function SourceForm({ kbId, source, onClose }: Props) {
   const { t } = useTranslation(["knowledge", "common"]);
   const refresh = useSourceRefresh(kbId);
+  const intervalText = useSyncInterval();
   const [draft, setDraft] = useState(() => draftOf(source));
   const change: Change = (part) => setDraft((before) => ({ ...before, ...part }));
   const settings: SettingProps = {
@@ -63,8 +64,7 @@ export function SourceForm({ kbId, source, onClose }: Props) {
         value={draft.every}
         options={intervals(source).map((minutes) => ({
           value: String(minutes),
-          label:
-            minutes === 0 ? t("source.on_request") : t("source.interval", { duration: formatDuration(minutes * 60) }),
+          label: intervalText(minutes),
         }))}
         onChange={({ target }) => change({ every: target.value })}
       />

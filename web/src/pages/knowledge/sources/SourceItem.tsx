@@ -7,13 +7,14 @@ import { Badge, type Tone } from "@/components/feedback/Badge";
 import { Notice } from "@/components/feedback/Notice";
 import { Item } from "@/components/layout/ItemList";
 import { Menu } from "@/components/overlays/Menu";
-import { formatDuration, formatNumber, formatRelative } from "@/i18n/format";
+import { formatNumber, formatRelative } from "@/i18n/format";
 import { useFailureText } from "../useFailureText";
 import { CONNECTOR_NAMES } from "./connectorForms";
 import { DeleteSourceDialog } from "./DeleteSourceDialog";
 import { SourceForm } from "./SourceForm";
 import { SyncHistory } from "./SyncHistory";
 import { isSyncing, type KnowledgeSource, SYNC_STATUSES, type Sync, useSyncAct } from "./sourceQueries";
+import { useSyncInterval } from "./syncInterval";
 import { useCounts } from "./useCounts";
 
 const TONES: Record<(typeof SYNC_STATUSES)[number], Tone> = {
@@ -28,6 +29,7 @@ const TONES: Record<(typeof SYNC_STATUSES)[number], Tone> = {
 export function SourceItem({ source, mayWrite }: { source: KnowledgeSource; mayWrite: boolean }) {
   const { t } = useTranslation("knowledge");
   const counts = useCounts();
+  const intervalText = useSyncInterval();
   const connector = CONNECTOR_NAMES.find((name) => name === source.connector);
   const { last_sync: last, place, sync_every_minutes: every } = source;
   return (
@@ -38,10 +40,7 @@ export function SourceItem({ source, mayWrite }: { source: KnowledgeSource; mayW
       facts={[
         [t("source.connector"), connector && t(`source.kind.${connector}`)],
         [t("source.documents"), formatNumber(source.documents)],
-        [
-          t("source.every"),
-          every ? t("source.interval", { duration: formatDuration(every * 60) }) : t("source.on_request"),
-        ],
+        [t("source.every"), intervalText(every ?? 0)],
         [t("source.last"), last && formatRelative(last.ended_at ?? last.updated_at)],
         [t("source.result"), last && counts(last.counts)],
       ]}
