@@ -17,6 +17,8 @@ import pytest
 _FRONT, _BETWEEN, _INDEXING, _BACK = range(4)
 # What indexes needs an engine, which is less than a server.
 _RANKS = {"e2e": _FRONT, "faults": _BACK, "ingestion": _INDEXING, "kb_service": _INDEXING}
+# The longest files are here. Where the processes meet, at the end, short ones keep all of them at work.
+_FIRST_FOLDERS = ("tests/e2e/knowledge_bases", "tests/e2e/console")
 _FILES = pytest.StashKey[list[pytest.File]]()
 """Those that were found; only until the first is claimed."""
 
@@ -92,7 +94,7 @@ def _folder(config: pytest.Config) -> Path:
 
 
 def _in_order(files: list[pytest.File], start: str) -> list[pytest.File]:
-    ordered = sorted(files, key=_rank)
+    ordered = sorted(files, key=lambda file: (_rank(file), not file.nodeid.startswith(_FIRST_FOLDERS)))
     if start == "back":
         ordered.reverse()
     if start == "middle":
