@@ -7,12 +7,14 @@ import pytest
 from tests.fixtures.product.server import SHAPES
 
 # Their queries are tried on SQLite and PostgreSQL by tests of their own, below HTTP.
-_IN_ONE_SHAPE = frozenset({"admin", "models", "rules", "runs", "search", "sessions", "skills", "tools"})
+_IN_ONE_SHAPE = frozenset(
+    {"admin", "models", "rules", "runs", "search", "sessions", "skills", "test_knowledge_sources.py", "tools"}
+)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Try a test of these folders in one shape, half of them in each and each always in the same."""
+    """Try a test of these folders and files in one shape, half of them in each and each always in the same."""
     if "server" not in metafunc.fixturenames or _IN_ONE_SHAPE.isdisjoint(metafunc.definition.path.parts):
         return
     if not any("server" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")):

@@ -13,7 +13,7 @@ from core.errors.conflicts import Conflict, KnowledgeSourceNameTaken
 from core.errors.requests import InvalidRequest, UrlNotAllowed
 from tests.fixtures.http.client import Api, eventually, unique
 from tests.fixtures.knowledge.knowledge_sources import Source, allowed_targets
-from tests.fixtures.product.server import Server, one_shape
+from tests.fixtures.product.server import SHAPES, Server, one_shape
 from tests.fixtures.servers.web_site import WebSite, web_site
 
 ANIMALS = {"otter": "crayfish", "heron": "frogs", "badger": "worms", "lynx": "hares", "stoat": "voles", "owl": "mice"}
@@ -489,6 +489,7 @@ def test_watched_folder_is_read_when_it_changes_and_no_oftener(server: Server, a
     assert syncs() == number
 
 
+@pytest.mark.parametrize("server", SHAPES, indirect=True)
 def test_killed_worker_does_nothing_twice(server: Server, admin: Api, folder: Path):
     for number in range(60):
         (folder / f"page {number:02}.md").write_text(f"# {number}\n\nPage {number}.\n")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(600)
 ALLOWED = "/admin/system/config/allowed_private_targets"
 TRANSPORTS = ("websocket", "standard")
 both_transports = pytest.mark.parametrize("transport", TRANSPORTS)
-FLOOD = 10_000
+FLOOD = 3_000
 PATIENCE = 180
 
 
