@@ -42,7 +42,7 @@ def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     with tarfile.open(FOLDERS / request.param) as archive:
         # Debian's Python 3.11.2 has no filters yet.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
-        archive.extractall(folder)  # noqa: S202 - our own archive
+        archive.extractall(folder)
     facts = json.loads((folder / "facts.json").read_bytes())
     with running_server(folder) as server:
         admin = server.api().log_in("admin", facts["admin_password"])
