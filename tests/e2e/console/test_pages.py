@@ -41,6 +41,14 @@ PAGES = {
 # The narrowest phone has high contrast, so that each page is looked at once more only.
 LOOKS = [ENGLISH, CHINESE, Look(theme="contrast", size=(360, 740))]
 
+# Of each row of tabs, whether the current one lies within what the row shows.
+_CURRENT_TABS_SEEN = """
+[...document.querySelectorAll("main nav [aria-current=page]")].map((tab) => {
+    const [own, row] = [tab.getBoundingClientRect(), tab.closest("nav").getBoundingClientRect()];
+    return own.left >= row.left - 1 && own.right <= row.right + 1;
+})
+"""
+
 
 @pytest.fixture(scope="module")
 def places(embedded_with_documents: tuple[Server, Api, str, str]) -> dict[str, str]:
@@ -75,6 +83,8 @@ def _faults(console: Console, name: str, address: str) -> list[str]:
         faults.append("the page has no title of its own")
     if console.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
         faults.append("the page scrolls sideways")
+    if any(not seen for seen in console.page.evaluate(_CURRENT_TABS_SEEN)):
+        faults.append("its own tab is not seen")
     return faults
 
 
