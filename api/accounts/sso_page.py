@@ -1,5 +1,7 @@
 """HTML error page of single sign-on."""
 
+from base64 import b64encode
+from hashlib import sha256
 from html import escape
 
 from fastapi import Request
@@ -8,22 +10,34 @@ from fastapi.responses import HTMLResponse
 from core.errors.base import AgentexError
 from core.errors.requests import TooManyRequests
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+# The colours of the console's sign-in page (web/src/theme/tokens.css).
+_STYLE = """
+:root { color-scheme: light dark; font: 16px/1.6 system-ui, "Noto Sans CJK SC", sans-serif; }
+body { display: grid; place-items: center; min-height: 100vh; margin: 0;
+  background: light-dark(#f5f7f7, #101314); color: light-dark(#172023, #e8eced); }
+main { box-sizing: border-box; width: min(26rem, 100% - 2rem); padding: 2rem; border-radius: 12px;
+  border: 1px solid light-dark(#dce1e3, #2d353a); background: light-dark(#fff, #181c1e); }
+h1 { margin: 0 0 1rem; font-size: 1.25rem; }
+p { margin: 0 0 .5rem; }
+small { color: light-dark(#4d5a60, #a9b4b9); }
+a { display: block; margin-top: 1.5rem; padding: .5rem 1rem; border-radius: 8px; text-align: center;
+  text-decoration: none; font-weight: 600; background: light-dark(#0f766e, #3cc4b6); color: light-dark(#fff, #062421); }
+"""
+_STYLE_DIGEST = b64encode(sha256(_STYLE.encode()).digest()).decode()
+_POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE_DIGEST}'; base-uri 'none'; frame-ancestors 'none'"
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Agentex</title>
-<style>
-  :root {{ color-scheme: light dark; font: 16px/1.6 system-ui, "Noto Sans CJK SC", sans-serif; }}
-  body {{ max-width: 36rem; margin: 10vh auto; padding: 0 1.5rem; }}
-  a {{ color: inherit; }}
-</style>
+<style>{style}</style>
+<main>
 <h1>Not signed in / 登录失败</h1>
 <p>{message}</p>
 <p lang="zh">{message_zh}</p>
 <p><small>{code}</small></p>
-<p><a href="/sign-in">Sign in again / 重新登录</a></p>
+<a href="/sign-in">Sign in again / 重新登录</a>
+</main>
 </html>
 """
 
@@ -36,8 +50,9 @@ def wants_page(request: Request) -> bool:
 def sign_in_page(error: AgentexError) -> HTMLResponse:
     """The error in both languages, with its narrower reason."""
     reason = error.details.get("reason")
-    code = f"{error.code} {reason}" if isinstance(reason, str) else str(error.code)
-    page = _PAGE.format(message=escape(error.message), message_zh=escape(error.message_zh), code=escape(code))
+    code = f"Error / 错误 {error.code}" + (f" · {reason}" if isinstance(reason, str) else "")
+    message, message_zh = escape(error.message), escape(error.message_zh)
+    page = _PAGE.format(style=_STYLE, message=message, message_zh=message_zh, code=escape(code))
     headers = {"Content-Security-Policy": _POLICY}
     if isinstance(error, TooManyRequests):
         headers["Retry-After"] = str(error.details.get("retry_after", 1))

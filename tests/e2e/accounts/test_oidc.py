@@ -214,6 +214,7 @@ def test_person_sees_a_page_in_both_languages(browser: Browser):
     assert page.status_code == OidcStateInvalid.status
     assert page.headers["Content-Type"].startswith("text/html")
     assert "script-src" not in page.headers["Content-Security-Policy"]
+    assert "unsafe" not in page.headers["Content-Security-Policy"]
     code = OidcStateInvalid
     assert code.message in page.text
     assert code.message_zh in page.text

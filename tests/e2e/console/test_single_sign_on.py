@@ -63,7 +63,10 @@ def test_refused_sign_in_is_told_in_words_and_leads_back(
     expect(page.get_by_text("e-mail address").first).to_be_visible()
     expect(page.get_by_text("邮箱").first).to_be_visible()
     console.picture("sso-refused")
-    page.get_by_role("link", name="Sign in again").click()
+    again = page.get_by_role("link", name="Sign in again")
+    # The policy allows the page's own style, and no other.
+    expect(again).to_have_css("text-align", "center")
+    again.click()
     expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
 
 
