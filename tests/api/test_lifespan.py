@@ -1,8 +1,11 @@
 """The end of the API process: all connections are closed, whatever one of them does."""
 
+import threading
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+from anyio import to_thread
 from redis.asyncio import Redis
 
 from agents.runs.service import RunService
@@ -30,14 +33,18 @@ PARTS = (
 
 
 @pytest.fixture
-async def settings(tmp_path: Path) -> Settings:
+async def settings(tmp_path: Path) -> AsyncGenerator[Settings]:
     settings = Settings(_env_file=None, data_dir=tmp_path)
     database = open_database(settings)
     await migrate(database)
     async with unit_of_work(database) as work:
         await ensure_signing_key(work.session, Vault(load_secret_key(settings), PURPOSE))
     await database.close()
-    return settings
+    yield settings
+    # On a busy machine a session may be cut off, whose thread then still ends its last statement for this loop.
+    for thread in threading.enumerate():
+        if "_connection_worker_thread" in thread.name:
+            await to_thread.run_sync(thread.join, 10)
 
 
 def watch(patch: pytest.MonkeyPatch, failing: str) -> list[str]:
