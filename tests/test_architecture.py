@@ -73,6 +73,31 @@ def test_every_module_says_its_purpose():
     assert silent == []
 
 
+def possessive_groups(pattern: str) -> list[str]:
+    """The quantifiers of groups in a pattern that give nothing back."""
+    without_classes = re.sub(r"\[\^?\]?(?:\\.|[^\]\\])*\]", "[]", pattern)
+    return re.findall(r"\)(?:[?*+]|\{\d+(?:,\d*)?\})\+", without_classes)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [(r"%[^\n]*(?:\n[ \t]*(?!\n))?+", [")?+"]), (r"(ab){2,3}+", ["){2,3}+"]), (r"[()*+]++", []), (r"(?:a*+b)+", [])],
+)
+def test_possessive_groups_are_found(pattern: str, found: list[str]):
+    assert possessive_groups(pattern) == found
+
+
+def test_no_pattern_has_possessive_groups():
+    """Python 3.11.2, which Debian 12 has, matches too much with them: CPython's issues 100061 and 106052."""
+    constants = (
+        (path.relative_to(ROOT), node.value)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    assert [(str(path), text) for path, text in constants if possessive_groups(text)] == []
+
+
 def test_only_the_settings_read_the_environment():
     readers = [
         str(path.relative_to(ROOT))
