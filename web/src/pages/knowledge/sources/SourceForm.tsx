@@ -11,7 +11,7 @@ import { PermissionFields } from "./PermissionFields";
 import { SettingFields, type SettingProps } from "./SettingFields";
 import { bodyOf, draftOf, intervals, isComplete, type SourceDraft, valuesOf } from "./sourceDraft";
 import { connectorsQuery, type KnowledgeSource, saveSource, useSourceRefresh } from "./sourceQueries";
-import { useSyncInterval } from "./syncInterval";
+import { useSyncInterval } from "./useSyncInterval";
 
 interface Props {
   kbId: string;

@@ -14,8 +14,8 @@ import { DeleteSourceDialog } from "./DeleteSourceDialog";
 import { SourceForm } from "./SourceForm";
 import { SyncHistory } from "./SyncHistory";
 import { isSyncing, type KnowledgeSource, SYNC_STATUSES, type Sync, useSyncAct } from "./sourceQueries";
-import { useSyncInterval } from "./syncInterval";
 import { useCounts } from "./useCounts";
+import { useSyncInterval } from "./useSyncInterval";
 
 const TONES: Record<(typeof SYNC_STATUSES)[number], Tone> = {
   pending: "neutral",

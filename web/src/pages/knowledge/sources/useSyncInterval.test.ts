@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { unitsOf } from "./syncInterval";
+import { unitsOf } from "./useSyncInterval";
 
 describe("intervals of syncs", () => {
   it.each([
