@@ -5,14 +5,14 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
-from fastapi_offline import FastAPIOffline
 from starlette.middleware.cors import CORSMiddleware
 
+from api.docs_page import install_docs_page
 from api.http.errors import install_error_handlers
 from api.http.routing import EVERYWHERE, serve
 from api.lifespan import open_context
 from api.metrics import Metrics, MetricsMiddleware
-from api.middleware import DOCS_ASSETS, AuthenticationMiddleware, BodyLimitMiddleware, RequestContextMiddleware
+from api.middleware import AuthenticationMiddleware, BodyLimitMiddleware, RequestContextMiddleware
 from api.openapi import install_openapi
 from api.routers import ROUTERS
 from core.process import freeze_loaded_objects
@@ -37,17 +37,18 @@ def create_app(settings: Settings) -> FastAPI:
             freeze_loaded_objects()
             yield
 
-    app = FastAPIOffline(
+    app = FastAPI(
         title="Agentex",
         version=version("agentex"),
         description=_DESCRIPTION,
         lifespan=lifespan,
+        docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        static_url=DOCS_ASSETS,
     )
     install_error_handlers(app)
     install_openapi(app, EVERYWHERE)
+    install_docs_page(app)
     serve(app, ROUTERS)
     app.add_middleware(
         BodyLimitMiddleware, max_bytes=settings.max_request_bytes, max_run_bytes=settings.max_run_request_bytes

@@ -32,13 +32,15 @@ from core.logging import get_logger
 
 log = get_logger(__name__)
 
+DOCS_PATH = "/docs"
+DOCS_ASSETS = "/docs/assets"
 OPEN_PATHS = frozenset(
     {
         "/healthz",
         "/readyz",
         "/openapi.json",
         "/.well-known/jwks.json",
-        "/docs",
+        DOCS_PATH,
         "/api/v1/auth/register",
         "/api/v1/auth/login",
         "/api/v1/auth/refresh",
@@ -52,7 +54,6 @@ OPEN_PATHS = frozenset(
         "/api/v1/mcp/oauth/client-metadata",
     }
 )
-DOCS_ASSETS = "/docs/assets"
 # Opened by a signature in the link or beside the body, which each of these routes checks.
 _SIGNED_PATH = re.compile(r"/api/v1/agent/attachments/[^/]+/content|/api/v1/rules/events/[^/]+")
 LIMITS_ITSELF = frozenset({"/api/v1/agent/runs"})
@@ -71,11 +72,6 @@ _SAFE_HEADERS = {
     # No response is a page, except those that set their own policy.
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
 }
-# Swagger UI starts with an inline script, which holds no user content.
-_DOCS_POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-)
 _ONE_YEAR = 31_536_000
 _NOTE_SECONDS = 0.1
 
@@ -125,14 +121,13 @@ def _request_id(scope: Scope) -> str:
 class _HeaderWriter:
     """Adds headers to a response and remembers its status (0: none was sent)."""
 
-    __slots__ = ("_is_docs", "_is_https", "_is_private", "_send", "request_id", "status")
+    __slots__ = ("_is_https", "_is_private", "_send", "request_id", "status")
 
     def __init__(self, request_id: str, scope: Scope, send: Send) -> None:
         path: str = scope["path"]
         self.request_id = request_id
         self.status = 0
         self._is_private = path.startswith("/api/") or not is_open(path)
-        self._is_docs = path == "/docs"
         # As a trusted proxy says (RFC 6797, section 7.2: not over HTTP).
         self._is_https = scope.get("scheme") == "https"
         self._send = send
@@ -142,8 +137,6 @@ class _HeaderWriter:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-ID"] = self.request_id
-            if self._is_docs:
-                headers["Content-Security-Policy"] = _DOCS_POLICY
             for name, value in _SAFE_HEADERS.items():
                 headers.setdefault(name, value)
             if self._is_private:
