@@ -199,6 +199,7 @@ ANSWERS = (
 """What the services of the parsers ``unstructured_api``, ``docling`` and ``mineru`` answer; read in the parser child, as no answer is trusted, and never uploaded."""
 PARSERS = {form.media_type: form for form in FORMATS}
 PARSED_IN_CHILD = PARSERS | {form.media_type: form for form in ANSWERS}
+IMAGE_TYPES = frozenset(form.media_type for form in FORMATS if form.family is IMAGE)
 MEDIA_TYPE_OF = {form.file_type: form.media_type for form in FORMATS}
 LANGUAGE_OF_SUFFIX = {f".{suffix}": language for language, names in LANGUAGES.items() for suffix in names.split()}
 

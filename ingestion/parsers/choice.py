@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from core.errors.requests import InvalidRequest, ParserNotEnabled
 from core.settings import Settings
 from core.types.document_parsers import AUTO_STRATEGY, BUILT_IN, PARSERS_BY_NAME
-from ingestion.parsers import PARSERS
+from ingestion.parsers import IMAGE_TYPES, PARSERS
 from ingestion.parsers.conversion.availability import conversion_state
 from ingestion.parsers.conversion.formats import BY_MEDIA_TYPE
 from ingestion.parsers.conversion.state import Conversion
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.external import reads
 from ingestion.parsers.format_support import FormatSupport
+from ingestion.parsers.image.ocr import is_installed
+from ingestion.parsers.image.photos import PHOTO_KINDS, is_decodable
 from kb_service.models import Document, KnowledgeBase
 
 INHERIT = "inherit"
@@ -92,15 +94,26 @@ def choice_for(
 
 def parser_beside(settings: Settings, media_type: str) -> str | None:
     """The parser for a format that neither ours nor a conversion reads; None if they do, or none does."""
-    if media_type in PARSERS or conversion_state(settings) is Conversion.ON:
+    names = [name for name in PARSERS_BY_NAME if name in settings.parsers]
+    is_read = _is_read_by_ours(media_type) if media_type in PARSERS else conversion_state(settings) is Conversion.ON
+    if not names or is_read:
         return None
-    names = (name for name in PARSERS_BY_NAME if name in settings.parsers)
     return next((name for name in names if reads(name, media_type, settings)), None)
+
+
+def _is_read_by_ours(media_type: str) -> bool:
+    """Whether a parser of ours has all it needs here: pictures want text recognition, photos their decoder."""
+    if media_type not in IMAGE_TYPES:
+        return True
+    kind = PHOTO_KINDS.get(media_type)
+    return is_installed() and (kind is None or is_decodable(kind))
 
 
 def format_support(settings: Settings) -> FormatSupport:
     """What this server reads beside the formats of our parsers."""
-    also_read = frozenset(media_type for media_type in BY_MEDIA_TYPE if parser_beside(settings, media_type))
+    also_read = frozenset(
+        media_type for media_type in (*BY_MEDIA_TYPE, *IMAGE_TYPES) if parser_beside(settings, media_type)
+    )
     return FormatSupport(conversion_state(settings), also_read)
 
 

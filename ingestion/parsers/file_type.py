@@ -105,7 +105,7 @@ def detect_type(name: str, head: bytes, size: int, support: FormatSupport = OURS
             them; what to do is in the details.
         OldOfficeFile: A doc, xls or ppt by its name or its bytes, and this server does not read it.
         FileTypeMismatch: The bytes are of another type than the ending says.
-        TextRecognitionMissing: A picture, and recognition is not installed.
+        TextRecognitionMissing: A picture, recognition is not installed, and no other parser reads it.
     """
     suffix = _suffix(name)
     form = _BY_SUFFIX.get(suffix)
@@ -127,6 +127,8 @@ def detect_type(name: str, head: bytes, size: int, support: FormatSupport = OURS
         _check_text(suffix, head, content)
     else:
         _check_binary(form, content, head)
+    if form.family is IMAGE and form.media_type not in support.also_read:
+        _check_decoders(form, head)
     return DetectedType(form.media_type, LANGUAGE_OF_SUFFIX.get(suffix, form.file_type))
 
 
@@ -269,12 +271,10 @@ def _check_binary(form: Format, content: str, head: bytes) -> None:
     others = (mark for kind, mark in _MARKS.items() if kind != form.file_type)
     if content == ZIP.name and form.mark not in head and any(mark in head for mark in others):
         raise FileTypeMismatch(extension=f".{form.file_type}", detected=content)
-    if form.family is IMAGE:
-        _check_decoders(form, head)
 
 
 def _check_decoders(form: Format, head: bytes) -> None:
-    """Refuse a picture that can't be read here."""
+    """Refuse a picture that our parser can't read here."""
     if not is_installed():
         raise TextRecognitionMissing(extra="agentex[ocr]")
     kind = photo_kind(head)

@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass
 
+from ingestion.parsers import IMAGE_TYPES
 from ingestion.parsers.conversion.formats import ConvertedFormat
 from ingestion.parsers.conversion.state import Conversion
 
 
 @dataclass(frozen=True, slots=True)
 class FormatSupport:
-    """What is read of ``conversion.formats.CONVERTED_FORMATS``.
+    """What is read of ``conversion.formats.CONVERTED_FORMATS``, and of pictures.
 
     Attributes:
-        conversion: Whether LibreOffice converts them.
-        also_read: Media types of those that another parser reads without a conversion.
+        conversion: Whether LibreOffice converts the former.
+        also_read: Media types that another parser reads without a conversion, and ours do not.
     """
 
     conversion: Conversion = Conversion.OFF
@@ -31,3 +32,5 @@ class FormatSupport:
 
 
 OURS_ONLY = FormatSupport()
+EVERYTHING = FormatSupport(Conversion.ON, IMAGE_TYPES)
+"""For a machine that does not know what the server reads."""

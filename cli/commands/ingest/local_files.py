@@ -14,10 +14,9 @@ from pathlib import Path
 from cli.errors import CommandFailed
 from cli.ui.i18n.common import PATH_MISSING, REASON_HIDDEN, REASON_LEADS_OUT, REASON_UNREADABLE, Message
 from core.errors.base import AgentexError
-from core.errors.requests import InvalidRequest, TextRecognitionMissing
-from ingestion.parsers.conversion.state import Conversion
+from core.errors.requests import InvalidRequest
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
-from ingestion.parsers.format_support import FormatSupport
+from ingestion.parsers.format_support import EVERYTHING
 from kb_service.document_names import document_name as joined_name
 
 # What the server removes from names: a second run must find the names of the first.
@@ -195,13 +194,10 @@ def _objection(path: Path, name: str) -> Message | None:
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        # Whether old Office files are converted is for the server to say.
-        detect_type(name, head, path.stat().st_size, FormatSupport(Conversion.ON))
+        # Whether old Office files and pictures are read is for the server to say.
+        detect_type(name, head, path.stat().st_size, EVERYTHING)
     except OSError:
         return REASON_UNREADABLE
-    except TextRecognitionMissing:
-        # Whether pictures are read is for the server to say.
-        return None
     except AgentexError as error:
         return _reason(error)
     return None

@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from typing import Literal
 
 PhotoKind = Literal["heic", "avif"]
+PHOTO_KINDS: dict[str, PhotoKind] = {"image/heic": "heic", "image/avif": "avif"}
+"""By their media types."""
 _HEAD = re.compile(rb".{4}ftyp(?:(hei[cxms]|hev[cxms]|mif1|msf1)|avi[fs])", re.DOTALL)
 # AVIF is in Pillow's own wheels for most machines; the decoder of HEIC is the extra ``agentex[heic]``.
 _MODULES: dict[PhotoKind, str] = {"heic": "pi_heif", "avif": "PIL._avif"}

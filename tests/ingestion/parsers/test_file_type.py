@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from core.errors.requests import EmptyFile, FileTypeMismatch, OldOfficeFile, TextRecognitionMissing, UnsupportedFileType
-from ingestion.parsers import FORMATS
+from ingestion.parsers import FORMATS, IMAGE_TYPES
 from ingestion.parsers import file_type as detection
 from ingestion.parsers.conversion.formats import CONVERTED_FORMATS
 from ingestion.parsers.conversion.state import Conversion
@@ -189,6 +189,14 @@ def test_picture_is_refused_with_the_name_of_the_extra_where_it_is_not(name, con
     assert refused.value.details == {"extra": "agentex[ocr]"}
     assert "agentex[ocr]" in refused.value.message
     assert "agentex[ocr]" in refused.value.message_zh
+
+
+@pytest.mark.parametrize(("name", "content", "file_type"), PICTURES)
+def test_picture_that_another_parser_reads_needs_nothing_of_ours(name, content, file_type, monkeypatch):
+    monkeypatch.setattr(detection, "is_installed", lambda: False)
+    monkeypatch.setattr(detection, "is_decodable", lambda _: False)
+    support = FormatSupport(also_read=IMAGE_TYPES)
+    assert detect_type(name, content, len(content), support).file_type == file_type
 
 
 @pytest.mark.parametrize(("name", "content", "kind"), [("a.heic", PHOTO, "heic"), ("a.jpg", PHOTO, "heic")])
