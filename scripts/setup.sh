@@ -82,6 +82,7 @@ if [ "$kind" = dev ]; then
 fi
 # Dependency groups came with pip 25.1.
 $install --upgrade 'pip>=25.1'
+scripts/setup_torch.sh "$venv/bin/python"
 # shellcheck disable=SC2086
 $install -c constraints.txt -e . $group
 # Where these packages can't be had, the product works without them, as the next steps say.
