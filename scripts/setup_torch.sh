@@ -8,9 +8,11 @@ python=$1
 index=${AGENTEX_TORCH_INDEX-https://download.pytorch.org/whl/cpu}
 pip="$python -m pip --disable-pip-version-check --no-input"
 [ "$(uname -s)" = Linux ] && [ -n "$index" ] || exit 0
-# A mirror of PyPI is there because other places are slow or closed.
-if [ -z "${AGENTEX_TORCH_INDEX-}" ] && $pip config list | grep -q '[.]index-url='; then
-    exit 0
+if [ -z "${AGENTEX_TORCH_INDEX-}" ]; then
+    case $($pip config list) in
+        # A mirror of PyPI is there because other places are slow or closed.
+        *.index-url=*) exit 0 ;;
+    esac
 fi
 if ! $pip install -qq --no-deps --retries 0 --timeout 10 --index-url "$index" -c constraints.txt torch 2>/dev/null; then
     printf '%s\n' "$index can't be reached; PyPI's PyTorch is installed instead, which downloads 2.5 GB more." \
