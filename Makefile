@@ -19,7 +19,7 @@ test: setup-dev programs ## Run all tests, with real Redis and PostgreSQL where 
 	@scripts/setup_node.sh
 	@$(BIN)/python -m scripts.suite $(ARGS)
 
-programs: ## Install the programs that only tests use: Chromium, LibreOffice, Dovecot, MariaDB, OpenSSH
+programs: ## Install the programs that only tests use: Chromium, LibreOffice, Tesseract, Dovecot, MariaDB, OpenSSH
 	@scripts/setup_browser.sh
 	@scripts/setup_programs.sh
 

@@ -18,6 +18,9 @@ if ! command -v soffice >/dev/null 2>&1 || [ -d $parts ]; then
     require libreoffice-calc-nogui $parts/calc.xcd
     require libreoffice-impress-nogui $parts/impress.xcd
 fi
+tessdata=$(ls -d /usr/share/tesseract-ocr/*/tessdata 2>/dev/null | tail -n 1)
+require tesseract-ocr-eng "$tessdata/eng.traineddata"
+require tesseract-ocr-chi-sim "$tessdata/chi_sim.traineddata"
 require pandoc pandoc
 require dovecot-imapd /usr/sbin/dovecot /usr/lib/dovecot/imap
 require "mariadb-server-core mariadb-client-core" /usr/sbin/mariadbd mariadb-install-db my_print_defaults

@@ -1,6 +1,7 @@
 """Passages of scans and pictures: the places of their words are marked over the page."""
 
 import io
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -19,19 +20,35 @@ ENGLISH_LINES = (62, 66, 985, 184)
 SECOND_LINE = (62, 136, 645, 184)
 CHINESE_LINE = (62, 313, 1003, 358)
 WIDTH, HEIGHT = 1500, 560
+ORIENTATION = 274
 # The second page is a notice in the lower half of a sheet.
 SHEET_HEIGHT, NOTICE_TOP = 2 * HEIGHT, HEIGHT
 
 
-def scan() -> bytes:
-    """Two pages without a text layer: a blank one with a word, and the notice in the lower half of a sheet."""
+def sheets() -> list[Image.Image]:
+    """Two pages: a blank one with a line, and the notice in the lower half of a sheet."""
     with Image.open(PARSER_DATA / "notice.png") as image:
         notice = image.convert("L")
     first, second = (Image.new("L", (WIDTH, SHEET_HEIGHT), 255) for _ in range(2))
     first.paste(notice.crop((0, 300, WIDTH, 360)), (0, 100))
     second.paste(notice, (0, NOTICE_TOP))
+    return [first, second]
+
+
+def scan() -> bytes:
+    """A PDF without a text layer."""
+    return saved(sheets(), "PDF", resolution=150)
+
+
+def fax() -> bytes:
+    """A TIFF as scanners and fax machines write it: black and white, and lying on its side (tag 274)."""
+    turned = [sheet.transpose(Image.Transpose.ROTATE_90).convert("1") for sheet in sheets()]
+    return saved(turned, "TIFF", compression="group4", tiffinfo={ORIENTATION: 6})
+
+
+def saved(pages: list[Image.Image], form: str, **options: Any) -> bytes:
     buffer = io.BytesIO()
-    first.save(buffer, "PDF", resolution=150, save_all=True, append_images=[second])
+    pages[0].save(buffer, form, save_all=True, append_images=pages[1:], **options)
     return buffer.getvalue()
 
 
@@ -40,7 +57,7 @@ def library(servers) -> tuple[Server, Api, dict[str, str]]:
     """A knowledge base each, by the name of its document: of two passages with the same text a search shows one."""
     server: Server = servers("embedded")
     member = server.member()
-    files = {"scan.pdf": scan(), "notice.png": (PARSER_DATA / "notice.png").read_bytes()}
+    files = {"scan.pdf": scan(), "fax.tif": fax(), "notice.png": (PARSER_DATA / "notice.png").read_bytes()}
     bases = {name: member.create_kb(splitter="sentence", chunk_size=32, chunk_overlap=0) for name in files}
     for name, kb in bases.items():
         member.ingest(kb, name, files[name])
@@ -76,23 +93,24 @@ def in_view(boxes: Locator) -> bool:
     return bool(boxes.evaluate(script))
 
 
+@pytest.mark.parametrize("name", ["scan.pdf", "fax.tif"])
 def test_passage_of_a_scan_is_marked_where_its_words_are(
-    browser_thread, library, open_console: OpenConsole, look: Look
+    browser_thread, library, open_console: OpenConsole, look: Look, name: str
 ):
     server, member, bases = library
     console = open_console(server, member, look)
-    console.open(f"/knowledge-bases/{bases['scan.pdf']}/search?q=thirty days")
+    console.open(f"/knowledge-bases/{bases[name]}/search?q=thirty days")
     hits = console.page.get_by_role("article").filter(has_text="thirty days")
-    hits.get_by_role("link", name="scan.pdf").first.click()
+    hits.get_by_role("link", name=name).first.click()
     console.page.wait_for_url("**/documents/*chunk=*")
     console.settle()
-    sheet = console.page.locator("[data-scroll] > section").nth(1)
+    sheet = console.page.locator("[data-scroll] section").nth(1)
     passage = sheet.locator("[data-boxes=passage] > g > g").last
     left, top, right, bottom = ENGLISH_LINES
     place = (left / WIDTH, (NOTICE_TOP + top) / SHEET_HEIGHT, right / WIDTH, (NOTICE_TOP + bottom) / SHEET_HEIGHT)
     check_place(passage, sheet, place)
     assert in_view(passage)
-    console.picture("scan")
+    console.picture(name.replace(".", "-"))
     assert console.serious_faults() == []
     # By a click on its words another passage is chosen.
     box, address = sheet.bounding_box(), console.page.url

@@ -4,14 +4,13 @@ import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { MarkedText } from "../MarkedText";
 import styles from "./pdf.module.css";
+import { useIsNear } from "./useIsNear";
 
 export interface PageSize {
   width: number;
   height: number;
 }
 
-// Pages this far out of view are drawn beforehand.
-const AHEAD = "600px 0px";
 const MOST_PIXELS = 16_000_000;
 
 interface Props {
@@ -49,20 +48,6 @@ export function PdfPage({ pdf, number, size, scale }: Props) {
       {page && isNear && <Drawing page={page} scale={scale} />}
     </section>
   );
-}
-
-function useIsNear(root: React.RefObject<HTMLElement | null>): boolean {
-  const [isNear, setIsNear] = useState(false);
-  useEffect(() => {
-    if (!root.current) return;
-    const observer = new IntersectionObserver(([entry]) => setIsNear(entry?.isIntersecting ?? false), {
-      root: root.current.parentElement,
-      rootMargin: AHEAD,
-    });
-    observer.observe(root.current);
-    return () => observer.disconnect();
-  }, [root]);
-  return isNear;
 }
 
 function Drawing({ page, scale }: { page: PDFPageProxy; scale: number }) {

@@ -37,6 +37,10 @@ const image: Renderer = {
   component: lazy(async () => ({ default: (await import("./ImageOriginal")).ImageOriginal })),
   maxBytes: 50 * MIB,
 };
+const tiff: Renderer = {
+  component: lazy(async () => ({ default: (await import("./TiffOriginal")).TiffOriginal })),
+  maxBytes: 50 * MIB,
+};
 
 const RENDERERS: Partial<Record<string, Renderer>> = {
   "application/pdf": pdf,
@@ -47,6 +51,10 @@ const RENDERERS: Partial<Record<string, Renderer>> = {
   "image/jpeg": image,
   "image/webp": image,
   "image/bmp": image,
+  "image/avif": image,
+  // By Safari; elsewhere its passages are shown.
+  "image/heic": image,
+  "image/tiff": tiff,
   "text/plain": text,
   "text/x-source": text,
   "application/json": text,

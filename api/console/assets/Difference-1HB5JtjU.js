@@ -1,1 +1,0 @@
-export{t as Difference}from"./Difference-D3ifb_1F.js";

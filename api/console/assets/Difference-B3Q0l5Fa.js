@@ -1,0 +1,1 @@
+export{t as Difference}from"./Difference-C7ssbizw.js";

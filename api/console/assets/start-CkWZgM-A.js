@@ -1,1 +1,0 @@
-export{n as lastChoices,r as startConversation}from"./start-BMOKo81i.js";
