@@ -1,5 +1,16 @@
-import { describe, expect, it } from "vitest";
-import { unitsOf } from "./useSyncInterval";
+import i18next from "i18next";
+import { createElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { initReactI18next } from "react-i18next";
+import { beforeAll, describe, expect, it } from "vitest";
+import knowledge from "@/i18n/en/knowledge.json";
+import { unitsOf, useSyncInterval } from "./useSyncInterval";
+
+beforeAll(() => i18next.use(initReactI18next).init({ lng: "en", resources: { en: { knowledge } } }));
+
+function Interval({ minutes }: { minutes: number }) {
+  return useSyncInterval()(minutes);
+}
 
 describe("intervals of syncs", () => {
   it.each([
@@ -12,5 +23,13 @@ describe("intervals of syncs", () => {
     [10_080, [1, "week"]],
   ])("says %i minutes exactly", (minutes, words) => {
     expect(unitsOf(minutes)).toEqual(words);
+  });
+
+  it.each([
+    [0, "Only on request"],
+    [90, "Every 90 minutes"],
+    [1440, "Every day"],
+  ])("calls %i minutes “%s”", (minutes, words) => {
+    expect(renderToStaticMarkup(createElement(Interval, { minutes }))).toBe(words);
   });
 });
