@@ -46,6 +46,14 @@ def test_dates_are_days_in_utc_or_nothing():
     assert changed.fingerprint.startswith("2026-02-02 ")
 
 
+def test_second_choices_are_taken_where_the_first_are_missing():
+    other = {"external_url": "https://example.org/a", "summary": "In short.", "date_modified": "2026-02-02"}
+    (entry,) = entries({"id": "a", **other})
+    assert (entry.link, entry.contents, entry.published) == ("https://example.org/a", "In short.", "2026-02-02")
+    (entry,) = entries({"id": "a", **other, "url": "/a.html", "content_text": "At length."})
+    assert (entry.link, entry.contents) == ("/a.html", "At length.")
+
+
 def test_feeds_that_are_none_are_refused_in_bounded_time():
     start = time.process_time()
     assert reason(b"{") == "not_a_feed"
