@@ -67,6 +67,17 @@ def test_contents_are_read_and_each_credential_goes_to_its_own_host(
     assert source.sync()["counts"] == {"updated": 1, "unchanged": 1}
     assert source.contents()["otter.md"] == second
 
+    # A link without headers: the password is for the repository's own server, and for no other.
+    third = "# otter\n\nIt eats crabs now.\n"
+    commit(git, otter=lfs.add(third.encode()))
+    lfs.place = f"http://127.0.0.1:{lfs.port}/storage"
+    assert source.sync()["counts"] == {"failed": 1, "unchanged": 1}
+    assert source.failures() == {"otter.md": "lfs_no_access"}
+    assert "Authorization" not in lfs.headers[-1]
+    lfs.place = f"{git.url}/info/lfs/objects"
+    assert source.sync()["counts"] == {"updated": 1, "unchanged": 1}
+    assert source.contents()["otter.md"] == third
+
 
 def test_what_can_not_be_read_fails_alone_and_keeps_its_document(
     embedded: Server, person: Api, git: GitServer, lfs: LfsServer
