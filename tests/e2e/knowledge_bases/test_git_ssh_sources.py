@@ -155,7 +155,8 @@ def test_private_key_is_on_no_disk_and_goes_with_the_worker(embedded: Server, tm
             connection, _ = silent.accept()
             program = find_ssh(port)
             embedded.kill("worker")
-            eventually(lambda: not program.is_running(), what="the program ends with its worker")
+            # Sooner than it would give up by itself.
+            eventually(lambda: not program.is_running(), seconds=10, what="the program ends with its worker")
             person.post(f"{source.path}/syncs/{sync['id']}/cancel")
             connection.close()
 
