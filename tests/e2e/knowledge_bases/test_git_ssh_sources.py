@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psutil
 import pytest
@@ -57,6 +58,7 @@ def test_knowledge_base_equals_the_branch_after_each_commit(person: Api, git: Gi
     git.commit()
     assert source.sync()["counts"] == {"updated": 1, "unchanged": 1, "deleted": 1}
     assert source.contents() == {path.name: path.read_text() for path in git.work.glob("*.md")}
+    assert set(ssh.protocols) == {"version=2"}
     # A server that does not speak the second version of the protocol.
     config = ssh.folder / "config"
     config.write_text(config.read_text().replace("AcceptEnv GIT_PROTOCOL", ""))
@@ -65,6 +67,15 @@ def test_knowledge_base_equals_the_branch_after_each_commit(person: Api, git: Gi
     (git.work / "lynx.md").write_text("# lynx\n")
     git.commit()
     assert source.sync()["counts"] == {"created": 1, "unchanged": 2}
+    assert ssh.protocols[-1] == ""
+
+
+def test_key_is_found_by_the_servers_name_and_the_path_may_have_any_signs(person: Api, git: GitServer, ssh: SshServer):
+    name = "otter's notes!.git"
+    (git.root / name).symlink_to(git.root / NAME)
+    url = ssh.url.replace("127.0.0.1", "localhost").replace(NAME, quote(name))
+    source = make_source(person, ssh, url=url, known_hosts=ssh.known_hosts.replace("127.0.0.1", "localhost"))
+    assert source.wait()["counts"] == {"created": 3}, source.wait()
 
 
 def test_failures_say_what_to_do_and_delete_nothing(embedded: Server, person: Api, ssh: SshServer):
