@@ -176,6 +176,8 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
         "/dav/bell%07.md",
         "/dav/a%5Cb.md",
         "/dav/line%0Afolder/",
+        # Away before it is listed.
+        "/dav/away/",
         "/dav/not escaped?#1.md",
     )
     vast = multistatus("/dav/sub/vast.txt", properties="<d:getcontentlength>99999999999</d:getcontentlength>")
@@ -191,7 +193,7 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
 
     def answer(method: str, path: str) -> Answer:
         if method == "PROPFIND":
-            return listing if path == "/dav/" else vast
+            return {"/dav/": listing, "/dav/sub/": vast}.get(path, (404, {}, ""))
         return files.get(path, (404, {}, ""))
 
     with scripted_dav() as dav, allowed_targets(embedded, dav.port):
@@ -222,6 +224,35 @@ def test_files_that_cannot_be_read_fail_alone(embedded: Server, writer: Api):
         assert source.sync()["counts"] == {"unchanged": 2}
         files["/dav/good.md"] = (200, {}, "Better")
         assert source.sync()["counts"] == {"unchanged": 1, "updated": 1}
+
+
+def test_file_without_a_tag_is_read_again_when_its_time_or_its_size_is_another(embedded: Server, writer: Api):
+    with scripted_dav() as dav, allowed_targets(embedded, dav.port):
+        reads: list[str] = []
+
+        def serve(text: str, second: int) -> None:
+            time = f"<d:getlastmodified>Sat, 28 Nov 2026 10:00:0{second} GMT</d:getlastmodified>"
+            size = f"<d:getcontentlength>{len(text)}</d:getcontentlength>"
+            listing = multistatus("/dav/", "/dav/otter.md", properties=time + size)
+
+            def answer(method: str, path: str) -> Answer:
+                if method == "PROPFIND":
+                    return listing
+                reads.append(path)
+                return 200, {}, text
+
+            dav.answer = answer
+
+        serve("Crayfish", 0)
+        source = Source(writer, writer.create_kb(), "webdav", {"url": f"{dav.origin}/dav/"})
+        assert source.wait()["counts"] == {"created": 1}
+        assert source.sync()["counts"] == {"unchanged": 1}
+        assert reads == ["/dav/otter.md"]
+        serve("Crabs", 0)
+        assert source.sync()["counts"] == {"updated": 1}
+        serve("Frogs", 1)
+        assert source.sync()["counts"] == {"updated": 1}
+        assert source.contents() == {"otter.md": "Frogs"}
 
 
 def test_files_of_another_account_are_no_empty_folder(embedded: Server, writer: Api):
