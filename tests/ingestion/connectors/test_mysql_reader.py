@@ -1,9 +1,11 @@
 """Servers that only look like MySQL: what is sent to them, and how much is taken from them."""
 
 import asyncio
+import socket
+import ssl
 import struct
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,23 @@ from ingestion.connectors.base import SourceUnavailable
 from ingestion.connectors.sql import mysql
 from ingestion.connectors.sql.mysql import open_mysql
 from ingestion.connectors.sql.place import DatabasePlace
+from tests.fixtures.servers.postgres_server import write_certificate
 
 pytestmark = pytest.mark.anyio
 USER = {"username": "reader", "password": "canary-password"}
 OK = b"\x00\x00\x00\x02\x00\x00\x00"
+
+
+def packet(payload: bytes, number: int) -> bytes:
+    return struct.pack("<I", len(payload))[:3] + bytes([number]) + payload
+
+
+def greeting(version: str, plugin: str, *, has_tls: bool = False) -> bytes:
+    # Protocol 4.1, authentication by plugins.
+    capabilities = 0x000FF7FF | (0x800 if has_tls else 0)
+    head = b"\x0a" + version.encode() + b"\x00" + struct.pack("<I", 7) + b"a" * 8 + b"\x00"
+    head += struct.pack("<HBHHB", capabilities & 0xFFFF, 45, 2, capabilities >> 16, 21) + b"\x00" * 10
+    return packet(head + b"b" * 12 + b"\x00" + plugin.encode() + b"\x00", 0)
 
 
 class Wire:
@@ -27,7 +42,7 @@ class Wire:
         self.received: list[bytes] = []
 
     def send(self, payload: bytes, number: int) -> None:
-        self.writer.write(struct.pack("<I", len(payload))[:3] + bytes([number]) + payload)
+        self.writer.write(packet(payload, number))
 
     async def receive(self) -> bytes:
         head = await self.reader.readexactly(4)
@@ -36,11 +51,7 @@ class Wire:
         return packet
 
     def greet(self, version: str = "8.4.0", plugin: str = "mysql_native_password") -> None:
-        # Protocol 4.1, authentication by plugins, no TLS.
-        capabilities = 0x000FF7FF & ~0x800
-        head = b"\x0a" + version.encode() + b"\x00" + struct.pack("<I", 7) + b"a" * 8 + b"\x00"
-        head += struct.pack("<HBHHB", capabilities & 0xFFFF, 45, 2, capabilities >> 16, 21) + b"\x00" * 10
-        self.send(head + b"b" * 12 + b"\x00" + plugin.encode() + b"\x00", 0)
+        self.writer.write(greeting(version, plugin))
 
     async def log_in(self, version: str = "8.4.0") -> None:
         self.greet(version)
@@ -152,6 +163,30 @@ async def test_password_itself_is_not_sent_to_a_server_that_asks_for_it(plugin: 
 
     async with server(ask) as (port, received):
         assert await failure_of(port) == "unsafe_login"
+    assert b"canary-password" not in b"".join(received)
+
+
+async def test_password_itself_is_not_sent_to_a_server_whose_certificate_is_not_checked(tmp_path: Path):
+    write_certificate(tmp_path)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
+    received: list[bytes] = []
+
+    def ask(listener: socket.socket) -> None:
+        with listener.accept()[0] as sock:
+            sock.sendall(greeting("8.4.0", "mysql_native_password", has_tls=True))
+            # The wish for TLS, and nothing of what follows it.
+            sock.recv(36, socket.MSG_WAITALL)
+            with context.wrap_socket(sock, server_side=True) as line, suppress(ConnectionError):
+                received.append(line.recv(2**16))
+                line.sendall(packet(b"\xfemysql_clear_password\x00", 3))
+                received.append(line.recv(2**16))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        asked = asyncio.create_task(asyncio.to_thread(ask, listener))
+        assert await failure_of(listener.getsockname()[1], tls="encrypt") == "unsafe_login"
+        await asked
+    assert b"reader" in received[0]
     assert b"canary-password" not in b"".join(received)
 
 
