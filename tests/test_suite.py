@@ -204,6 +204,20 @@ def test_file_that_cannot_be_imported_fails_the_run_and_keeps_no_other_from_runn
     assert "[3 of 3]" in done.stdout
 
 
+def test_first_failure_ends_a_run_that_is_to_stop_there(tmp_path: Path):
+    folder, meeting = tmp_path / "tests", tmp_path / "meeting"
+    folder.mkdir()
+    meeting.mkdir()
+    (folder / "test_a.py").write_text(BAD)
+    (folder / "test_b.py").write_text(GOOD)
+    alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider", "-x")
+    command = [sys.executable, "-m", "pytest", *alone, *sharing(str(meeting), "front"), str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout
+    assert "1 failed" in done.stdout
+    assert "passed" not in done.stdout
+
+
 def test_files_are_imported_by_the_process_that_claims_them(tmp_path: Path):
     folder, meeting = tmp_path / "tests", tmp_path / "meeting"
     folder.mkdir()
