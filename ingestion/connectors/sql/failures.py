@@ -68,8 +68,8 @@ BUSY = ReadFailure(
 )
 NO_ANSWER = ReadFailure(
     "no_answer",
-    "No PostgreSQL server answers at this address, or it broke off",
-    "该地址没有 PostgreSQL 服务器响应，或连接中断",
+    "No database server of this kind answers at this address, or it broke off",
+    "该地址没有这类数据库服务器响应，或连接中断",
     "See that the address is right and reachable from the server",
     "请确认地址正确，且服务器可以访问",
 )

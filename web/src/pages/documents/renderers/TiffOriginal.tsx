@@ -1,131 +1,98 @@
 /** The pages of a TIFF file, one below the other; those in view are drawn. Few browsers show such files themselves. */
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { decode, decodeImage, type IFD, toRGBA8 } from "utif2";
 import { Skeleton } from "@/components/layout/Page";
 import { MarkedText } from "../MarkedText";
 import type { RendererProps } from "./registry";
 import styles from "./renderers.module.css";
-import { type ExifOrientation, orientationOf, swapsSides, uprightTransform } from "./tiffOrientation";
+import { TiffFile } from "./tiff";
+import { swapsSides, uprightTransform } from "./tiffOrientation";
+import type { TiffPage } from "./tiffWorker";
 import { useIsNear } from "./useIsNear";
 
-// Four bytes each while a page is decoded.
-const MOST_PIXELS = 80_000_000;
-const MOST_DRAWN_WIDTH = 2000;
-
-interface TiffFile {
-  bytes: ArrayBuffer;
-  pages: readonly TiffPage[];
-}
-
-interface TiffPage {
-  directory: IFD;
-  width: number;
-  height: number;
-  orientation: ExifOrientation;
-}
-
 export function TiffOriginal({ file, onFailure }: RendererProps) {
-  const [tiff, setTiff] = useState<TiffFile>();
-  useEffect(() => {
-    let isCurrent = true;
-    readTiff(file).then(
-      (read) => isCurrent && setTiff(read),
-      () => isCurrent && onFailure(),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [file, onFailure]);
+  const tiff = useTiff(file, onFailure);
   if (!tiff) return <Skeleton lines={12} />;
   return (
     <div className={styles.pages}>
       {tiff.pages.map((page, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a page is its number
-        <TiffSheet key={index} bytes={tiff.bytes} page={page} number={index + 1} onFailure={onFailure} />
+        <TiffSheet key={index} tiff={tiff} page={page} index={index} onFailure={onFailure} />
       ))}
     </div>
   );
 }
 
-async function readTiff(file: Blob): Promise<TiffFile> {
-  const bytes = await file.arrayBuffer();
-  const pages = decode(bytes).map((directory) => {
-    const [width, height] = [sizeTag(directory, "t256"), sizeTag(directory, "t257")];
-    if (!(width * height > 0 && width * height <= MOST_PIXELS)) throw new Error("a page without a size, or too large");
-    return { directory, width, height, orientation: orientationOf(sizeTag(directory, "t274")) };
-  });
-  if (!pages.length) throw new Error("no pages");
-  return { bytes, pages };
-}
-
-function sizeTag(directory: IFD, tag: "t256" | "t257" | "t274"): number {
-  const value = directory[tag];
-  return Number(Array.isArray(value) ? value[0] : 0);
+function useTiff(file: Blob, onFailure: () => void): TiffFile | undefined {
+  const [tiff, setTiff] = useState<TiffFile>();
+  useEffect(() => {
+    let isCurrent = true;
+    let opened: TiffFile | undefined;
+    TiffFile.open(file).then(
+      (read) => {
+        opened = read;
+        if (isCurrent) setTiff(read);
+        else read.close();
+      },
+      () => isCurrent && onFailure(),
+    );
+    return () => {
+      isCurrent = false;
+      opened?.close();
+    };
+  }, [file, onFailure]);
+  return tiff;
 }
 
 interface TiffSheetProps {
-  bytes: ArrayBuffer;
+  tiff: TiffFile;
   page: TiffPage;
-  number: number;
+  index: number;
   onFailure: () => void;
 }
 
-function TiffSheet({ bytes, page, number, onFailure }: TiffSheetProps) {
+function TiffSheet({ tiff, page, index, onFailure }: TiffSheetProps) {
   const { t } = useTranslation("documents");
   const root = useRef<HTMLElement>(null);
   const isNear = useIsNear(root);
-  const isTurned = swapsSides(page.orientation);
-  const [width, height] = isTurned ? [page.height, page.width] : [page.width, page.height];
+  const [width, height] = swapsSides(page.orientation) ? [page.height, page.width] : [page.width, page.height];
   return (
     <section
       ref={root}
       className={styles.sheet}
-      aria-label={t("pdf.page_number", { page: number })}
+      aria-label={t("pdf.page_number", { page: index + 1 })}
       style={{ aspectRatio: `${width} / ${height}`, maxWidth: width }}
     >
-      {isNear && <Drawing bytes={bytes} page={page} number={number} onFailure={onFailure} />}
+      {isNear && <Drawing tiff={tiff} page={page} index={index} onFailure={onFailure} />}
     </section>
   );
 }
 
-function Drawing({ bytes, page, number, onFailure }: TiffSheetProps) {
+function Drawing({ tiff, page, index, onFailure }: TiffSheetProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [isDrawn, setIsDrawn] = useState(false);
   useEffect(() => {
     let isCurrent = true;
     (async () => {
-      const picture = await decodePage(bytes, page);
-      if (isCurrent && canvas.current) draw(canvas.current, picture, page.orientation);
+      const picture = await tiff.draw(index);
+      if (isCurrent && canvas.current) {
+        drawUpright(canvas.current, picture, page);
+        setIsDrawn(true);
+      }
       picture.close();
-      if (isCurrent) setIsDrawn(true);
     })().catch(() => isCurrent && onFailure());
     return () => {
       isCurrent = false;
     };
-  }, [bytes, page, onFailure]);
+  }, [tiff, index, page, onFailure]);
   return (
-    <MarkedText version={isDrawn} page={number} hasBoxes={isDrawn} className={styles.drawing}>
+    <MarkedText version={isDrawn} page={index + 1} hasBoxes={isDrawn} className={styles.drawing}>
       <canvas ref={canvas} />
     </MarkedText>
   );
 }
 
-/** The page's pixels as they lie in the file, no wider than is drawn. */
-async function decodePage(bytes: ArrayBuffer, page: TiffPage): Promise<ImageBitmap> {
-  // A copy, so that the pixels are not kept with the file's directories.
-  const directory = { ...page.directory };
-  decodeImage(bytes, directory);
-  const pixels = new Uint8ClampedArray(toRGBA8(directory));
-  const scale = Math.min(1, MOST_DRAWN_WIDTH / directory.width);
-  return createImageBitmap(new ImageData(pixels, directory.width, directory.height), {
-    resizeWidth: Math.ceil(directory.width * scale),
-    resizeHeight: Math.ceil(directory.height * scale),
-    resizeQuality: "high",
-  });
-}
-
-function draw(canvas: HTMLCanvasElement, picture: ImageBitmap, orientation: ExifOrientation): void {
+function drawUpright(canvas: HTMLCanvasElement, picture: ImageBitmap, { orientation }: TiffPage): void {
   const { width, height } = picture;
   [canvas.width, canvas.height] = swapsSides(orientation) ? [height, width] : [width, height];
   const context = canvas.getContext("2d");

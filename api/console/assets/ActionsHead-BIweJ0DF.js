@@ -1,0 +1,1 @@
+import{t as e}from"./useTranslation-DaMZIHzu.js";import{t}from"./jsx-runtime-Wy9s6hX0.js";var n={head:`_head_s1dti_2`},r=t();function i(){let{t}=e();return(0,r.jsx)(`th`,{scope:`col`,className:n.head,children:(0,r.jsx)(`span`,{className:`visually-hidden`,children:t(`state.actions`)})})}export{i as t};

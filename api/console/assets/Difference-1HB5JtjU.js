@@ -1,0 +1,1 @@
+export{t as Difference}from"./Difference-D3ifb_1F.js";

@@ -1,1 +1,0 @@
-export{t as Difference}from"./Difference-C7ssbizw.js";

@@ -1,1 +1,0 @@
-import{t as e}from"./useTranslation-DYFH4vQb.js";import{t}from"./Badge-TTuSxeZ7.js";import{t as n}from"./jsx-runtime-BMsyJmCf.js";var r=n(),i={info:`info`,warning:`warning`,error:`danger`};function a({level:n}){let{t:a}=e(`rules`),o=n in i?n:`info`;return(0,r.jsx)(t,{tone:i[o],children:a(`then.level_${o}`)})}export{a as t};

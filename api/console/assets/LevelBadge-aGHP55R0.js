@@ -1,0 +1,1 @@
+import{t as e}from"./useTranslation-DaMZIHzu.js";import{t}from"./Badge-Bg1ERQ8E.js";import{t as n}from"./jsx-runtime-Wy9s6hX0.js";var r=n(),i={info:`info`,warning:`warning`,error:`danger`};function a({level:n}){let{t:a}=e(`rules`),o=n in i?n:`info`;return(0,r.jsx)(t,{tone:i[o],children:a(`then.level_${o}`)})}export{a as t};

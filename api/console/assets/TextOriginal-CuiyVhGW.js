@@ -1,0 +1,1 @@
+import{t as e}from"./MarkedText-BxvpRoRT.js";import{t}from"./renderers.module-BO0G1PGw.js";import{t as n}from"./useText-BCGTnoRa.js";import{t as r}from"./jsx-runtime-Wy9s6hX0.js";var i=r(),a=new Set([`text/plain`]);function o(r){let o=n(r);return(0,i.jsx)(e,{version:o,className:a.has(r.document.media_type)?t.plain:t.code,children:o})}export{o as TextOriginal};

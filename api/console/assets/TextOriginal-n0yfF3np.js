@@ -1,1 +1,0 @@
-import{t as e}from"./MarkedText-Z5XfoqYE.js";import{t}from"./renderers.module-BO0G1PGw.js";import{t as n}from"./useText-7J61TW5w.js";import{t as r}from"./jsx-runtime-BMsyJmCf.js";var i=r(),a=new Set([`text/plain`]);function o(r){let o=n(r);return(0,i.jsx)(e,{version:o,className:a.has(r.document.media_type)?t.plain:t.code,children:o})}export{o as TextOriginal};

@@ -1,1 +1,0 @@
-export{t as RunsSelect,n as TriggerTests,r as WorkProgress}from"./TriggerTests-DpxyF7dg.js";

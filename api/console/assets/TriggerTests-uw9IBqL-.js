@@ -1,0 +1,1 @@
+export{t as RunsSelect,n as TriggerTests,r as WorkProgress}from"./TriggerTests-Cc-7IBPd.js";

@@ -1,0 +1,1 @@
+import{t as e}from"./queryOptions-Dfvzj6n2.js";import{b as t,n,t as r}from"./client-DIj4SbcB.js";var i=e({queryKey:[`account`],queryFn:()=>n(r.GET(`/api/v1/users/me`)),staleTime:6e4});function a(){return t(i).data}function o(){let e=a()?.permissions;return t=>e?.includes(t)??!1}export{a as n,o as r,i as t};

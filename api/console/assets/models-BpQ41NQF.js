@@ -1,1 +1,0 @@
-import{t as e}from"./queryOptions-Dfvzj6n2.js";import{n as t,t as n}from"./client-8gfxmtgd.js";var r=`agentex`;function i({type:e,enabled:t,provider:n}){return e===`chat`&&t!==!1&&n!==`agentex`}var a=r=>e({queryKey:[`models`,r],queryFn:()=>t(n.GET(`/api/v1/models`,{params:{query:{type:r}}})),select:({items:e})=>e}),o=a(`chat`),s=a(`embedding`);export{i,o as n,s as r,r as t};

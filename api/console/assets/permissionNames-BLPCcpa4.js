@@ -1,0 +1,1 @@
+import{t as e}from"./useTranslation-DaMZIHzu.js";function t(){let{t,i18n:n}=e(`admin`);return e=>{let r=e.replace(`:`,`_`);return n.exists(`admin:permission.${r}`)?t(`permission.${r}`):e}}export{t};

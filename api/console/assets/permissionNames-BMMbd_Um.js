@@ -1,1 +1,0 @@
-import{t as e}from"./useTranslation-DYFH4vQb.js";function t(){let{t,i18n:n}=e(`admin`);return e=>{let r=e.replace(`:`,`_`);return n.exists(`admin:permission.${r}`)?t(`permission.${r}`):e}}export{t};

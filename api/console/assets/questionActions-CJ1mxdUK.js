@@ -1,0 +1,1 @@
+import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";var n=e(t(),1),r=(0,n.createContext)(null),i=r.Provider;function a(){return(0,n.useContext)(r)}export{a as n,i as t};

@@ -1,0 +1,1 @@
+import{r as e}from"./i18n-DlikDpO4.js";function t({message:t,message_zh:n}){return e()===`zh`&&n||t}export{t};

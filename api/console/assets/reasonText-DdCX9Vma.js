@@ -1,1 +1,0 @@
-import{r as e}from"./i18n-DNTS3AJU.js";function t({message:t,message_zh:n}){return e()===`zh`&&n||t}export{t};

@@ -1,0 +1,3 @@
+import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";var n=e(t(),1);function r(e,t){let r=a(e),[s,c]=(0,n.useState)(()=>({...t,...o(r)}));return(0,n.useEffect)(()=>i(e,s),[e,s]),[s,e=>c(t=>({...t,...e}))]}function i(e,t){try{localStorage.setItem(a(e),JSON.stringify(t))}catch{}}function a(e){return`agentex.skill-form.${e}`}function o(e){try{let t=JSON.parse(localStorage.getItem(e)??`null`);return t&&typeof t==`object`?t:{}}catch{return{}}}function s(e){return e.split(`
+`).map(e=>e.trim()).filter(Boolean)}var c={yes:``,no:``,by:`auto`,runs:`3`,model:``};function l(e){return`tests.${e}`}function u(e,t){let n=e=>t.filter(({should_trigger:t})=>t===e).map(({query:e})=>e).join(`
+`);i(l(e),{...c,yes:n(!0),no:n(!1)})}export{r as a,s as i,u as n,l as r,c as t};

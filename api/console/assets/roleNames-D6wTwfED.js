@@ -1,1 +1,0 @@
-import{t as e}from"./useTranslation-DYFH4vQb.js";var t=[`admin`,`developer`,`user`,`viewer`];function n(){let{t:n}=e(`admin`);return({name:e,display_name:r})=>{let i=t.find(t=>t===e);return i?n(`role.name.${i}`):r||e}}export{n as t};

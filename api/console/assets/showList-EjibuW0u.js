@@ -1,1 +1,0 @@
-import{n as e,o as t}from"./jsx-runtime-BMsyJmCf.js";var n=t(e(),1),r=(0,n.createContext)(()=>void 0),i=r.Provider;function a(){return(0,n.useContext)(r)}export{a as n,i as t};

@@ -1,0 +1,1 @@
+import{t as e}from"./createLucideIcon-DOS6DTR8.js";var t={name:`square`,size:24,node:[[`rect`,{width:`18`,height:`18`,x:`3`,y:`3`,rx:`2`,key:`afitv7`}]]};t.node;var n=e(t);export{n as t};

@@ -1,1 +1,0 @@
-export{n as lastChoices,r as startConversation}from"./start-BTCD1cFa.js";

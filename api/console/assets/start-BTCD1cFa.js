@@ -1,1 +1,0 @@
-import{t as e}from"./choices-BMF7UdSJ.js";import{s as t,t as n}from"./sessions-C9jcWInh.js";var r=`agentex.chat.choices`;function i(){try{return{...e,...JSON.parse(localStorage.getItem(r)??`{}`)}}catch{return e}}function a(e){localStorage.setItem(r,JSON.stringify(e))}async function o(e,r){let{thread_id:i}=await n(r);return t(i).ask(e),i}export{i as n,o as r,a as t};

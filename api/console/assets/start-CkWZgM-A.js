@@ -1,0 +1,1 @@
+export{n as lastChoices,r as startConversation}from"./start-BMOKo81i.js";

@@ -1,0 +1,1 @@
+import{v as e}from"./x-CaWc3S0i.js";function t(t){return e(t,`base-ui`)}export{t};

@@ -1,1 +1,0 @@
-import{v as e}from"./x-DaeZs-Yf.js";function t(t){return e(t,`base-ui`)}export{t};

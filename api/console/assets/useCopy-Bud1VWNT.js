@@ -1,0 +1,1 @@
+import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";var n=e(t(),1);function r(){let[e,t]=(0,n.useState)(!1);return(0,n.useEffect)(()=>{if(!e)return;let n=setTimeout(()=>t(!1),2e3);return()=>clearTimeout(n)},[e]),{copied:e,copy:e=>void navigator.clipboard.writeText(e).then(()=>t(!0))}}export{r as t};

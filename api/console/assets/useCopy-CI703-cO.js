@@ -1,1 +1,0 @@
-import{n as e,o as t}from"./jsx-runtime-BMsyJmCf.js";var n=t(e(),1);function r(){let[e,t]=(0,n.useState)(!1);return(0,n.useEffect)(()=>{if(!e)return;let n=setTimeout(()=>t(!1),2e3);return()=>clearTimeout(n)},[e]),{copied:e,copy:e=>void navigator.clipboard.writeText(e).then(()=>t(!0))}}export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./useTranslation-DYFH4vQb.js";function t(){let{i18n:t}=e(),n=t.language===`zh`;return({message:e=``,message_zh:t,next_action:r=``,next_action_zh:i})=>({message:n&&t||e,next:n&&i||r})}export{t};

@@ -1,0 +1,1 @@
+import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";var n=e(t(),1),r=`600px 0px`;function i(e){let[t,i]=(0,n.useState)(!1);return(0,n.useEffect)(()=>{if(!e.current)return;let t=new IntersectionObserver(([e])=>i(e?.isIntersecting??!1),{root:e.current.closest(`[data-scroll]`),rootMargin:r});return t.observe(e.current),()=>t.disconnect()},[e]),t}export{i as t};

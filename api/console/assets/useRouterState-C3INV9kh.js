@@ -1,0 +1,1 @@
+import{a as e}from"./link-B5_659Q7.js";import{n as t}from"./useMatch-DWnEhp3Z.js";import{t as n}from"./useSelector-DIvUpNcD.js";function r(r){let i=e({warn:r?.router===void 0}),a=r?.router||i;return n(a.stores.__store,t(r,a))}export{r as t};

@@ -1,1 +1,0 @@
-import{a as e}from"./link-Ben0qzj3.js";import{n as t}from"./useMatch-Ddg3BwUh.js";import{t as n}from"./useSelector-BWrkP6sJ.js";function r(r){let i=e({warn:r?.router===void 0}),a=r?.router||i;return n(a.stores.__store,t(r,a))}export{r as t};

@@ -1,0 +1,3 @@
+import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";var n=e(t(),1);function r({document:e,file:t,onFailure:r}){let[a,o]=(0,n.useState)();return(0,n.useEffect)(()=>{let n=!0;return i(t,e.encoding).then(e=>n&&o(e)).catch(()=>n&&r()),()=>{n=!1}},[t,e.encoding,r]),a}async function i(e,t){let n=(t??`utf-8`).toLowerCase().replace(`utf-8-sig`,`utf-8`).replaceAll(`_`,`-`),r=[n,n.replace(`cp`,`windows-`),n.replace(`shift-jis`,`shift_jis`)],i=await e.arrayBuffer();for(let e of r)try{return new TextDecoder(e).decode(i).replaceAll(`\r
+`,`
+`)}catch{}throw RangeError(n)}export{r as t};
