@@ -31,6 +31,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 # Variables of Docker Compose and of the test runner; all others are settings.
 NO_SETTINGS = {
     "AGENTEX_PUBLISH",
+    "AGENTEX_TORCH_INDEX",
     "AGENTEX_TEST_DATABASE_URL",
     "AGENTEX_TEST_REDIS_URL",
     "AGENTEX_TEST_SCREENSHOTS",
