@@ -259,8 +259,9 @@ class _Crawl:
 
     def _follow(self, url: httpx.URL, links: Sequence[str], depth: int) -> None:
         if self._follows_links and depth < self._source.settings.max_depth:
+            # Addresses as they were normalized; to parse those of every menu again would take longer than the requests.
             for link in links:
-                if target := join_address(url, link):
+                if link not in self._seen and (target := join_address(url, link)):
                     self._add(target, depth + 1, is_linked=True)
 
 
