@@ -172,6 +172,8 @@ class WebClient:
                 return url.join(response.headers["Location"]).copy_with(fragment=None)
             validators = _validators(response.headers)
             if status == _NOT_MODIFIED:
+                # Its end, so that the connection serves the next page; there are no contents (RFC 9110, section 15.4.5).
+                await response.aread()
                 return Page(url, validators=validators)
             if status in _GONE:
                 return Page(url, is_gone=True)

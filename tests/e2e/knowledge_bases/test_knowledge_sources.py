@@ -303,10 +303,11 @@ def test_site_is_read_along_its_links(server: Server, user: Api, site: WebSite):
     otter = source.documents()["127.0.0.1 › docs › otter.html"]
     assert otter["metadata"] == {"url": site.url("/docs/otter.html")}
 
-    sent = dict(site.sent)
+    sent, connections = dict(site.sent), site.connections
     assert source.sync()["counts"] == {"unchanged": 4}
-    # Unchanged pages are not even sent.
+    # Unchanged pages are not even sent, and share a connection, as TLS makes each of them dear; the first is for robots.txt.
     assert dict(site.sent) == sent
+    assert site.connections - connections <= 2
 
     site.link("/docs/heron", "The heron", "otter.html", "stoat.html")
     site.link("/docs/stoat.html", "The stoat")
