@@ -1,12 +1,11 @@
 """HTML error page of single sign-on."""
 
-from base64 import b64encode
-from hashlib import sha256
 from html import escape
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
+from api.http.content_security import digest_source
 from core.errors.base import AgentexError
 from core.errors.requests import TooManyRequests
 
@@ -23,8 +22,7 @@ small { color: light-dark(#4d5a60, #a9b4b9); }
 a { display: block; margin-top: 1.5rem; padding: .5rem 1rem; border-radius: 8px; text-align: center;
   text-decoration: none; font-weight: 600; background: light-dark(#0f766e, #3cc4b6); color: light-dark(#fff, #062421); }
 """
-_STYLE_DIGEST = b64encode(sha256(_STYLE.encode()).digest()).decode()
-_POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE_DIGEST}'; base-uri 'none'; frame-ancestors 'none'"
+_POLICY = f"default-src 'none'; style-src {digest_source(_STYLE)}; base-uri 'none'; frame-ancestors 'none'"
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
