@@ -63,12 +63,12 @@ function TiffSheet({ tiff, page, index, onFailure }: TiffSheetProps) {
       aria-label={t("pdf.page_number", { page: index + 1 })}
       style={{ aspectRatio: `${width} / ${height}`, maxWidth: width }}
     >
-      {isNear && <Drawing tiff={tiff} page={page} index={index} onFailure={onFailure} />}
+      {isNear && <TiffDrawing tiff={tiff} page={page} index={index} onFailure={onFailure} />}
     </section>
   );
 }
 
-function Drawing({ tiff, page, index, onFailure }: TiffSheetProps) {
+function TiffDrawing({ tiff, page, index, onFailure }: TiffSheetProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [isDrawn, setIsDrawn] = useState(false);
   useEffect(() => {
