@@ -10,6 +10,7 @@ done, with the files that the others would reach last.
 import contextlib
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ _FRONT, _BETWEEN, _INDEXING, _BACK = range(4)
 _RANKS = {"e2e": _FRONT, "faults": _BACK, "ingestion": _INDEXING, "kb_service": _INDEXING}
 # The longest files are here. Where the processes meet, at the end, short ones keep all of them at work.
 _FIRST_FOLDERS = ("tests/e2e/knowledge_bases", "tests/e2e/console")
+_MESSAGE_CHARACTERS = 300
 _FILES = pytest.StashKey[list[pytest.File]]()
 """Those that were found; only until the first is claimed."""
 
@@ -34,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare to find files without their tests."""
     if config.getoption("share") is not None and not config.option.collectonly:
         config.stash[_FILES] = []
+        config.pluginmanager.register(FailureReporter(config))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -70,6 +73,22 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             raise session.Interrupted(session.shouldstop)
         item = following
     return True
+
+
+@dataclass(frozen=True)
+class FailureReporter:
+    """Writes a line for each failure as it comes: the sections at the end are never printed where a run is cut off."""
+
+    config: pytest.Config
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the test and the first line of what went wrong."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and reporter is not None:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            message = str(getattr(crash, "message", "")).partition("\n")[0]
+            reporter.write_line(f"FAILED in {report.when}: {report.nodeid} {message[:_MESSAGE_CHARACTERS]}")
 
 
 def _report_progress(config: pytest.Config, total: int) -> None:

@@ -26,6 +26,8 @@ _PYTEST = (sys.executable, "-m", "pytest")
 _STOP_SECONDS = 120.0
 _LAST_WORDS_SECONDS = 10.0
 _PAUSE_SECONDS = 0.1
+# Others that Linux counts are parts of these.
+_PROCESSOR_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
 def main() -> int:
@@ -71,6 +73,7 @@ class _Running:
 
     name: str
     process: subprocess.Popen[str]
+    started: float = field(default_factory=time.monotonic)
     ending: list[str] = field(default_factory=list[str])
     reader: threading.Thread | None = None
 
@@ -80,7 +83,7 @@ class _Running:
             if self.ending or _begins_the_end(line):
                 self.ending.append(line)
             elif line.strip():
-                _print(f"{self.name}| {line}")
+                _print(f"{_clock(time.monotonic() - self.started)} {self.name}| {line}")
 
 
 def _begins_the_end(line: str) -> bool:
@@ -93,6 +96,7 @@ def run_side_by_side(commands: Mapping[str, Sequence[str]]) -> int:
     Ctrl-C and SIGTERM become one Ctrl-C for each command; commands that do not end are killed. The
     keys are the prefixes of their lines.
     """
+    usage = ProcessorUsage()
     with _stop_signals() as stop_requested:
         running = [_start(name, command) for name, command in commands.items()]
         try:
@@ -106,8 +110,34 @@ def run_side_by_side(commands: Mapping[str, Sequence[str]]) -> int:
             _print(f"\n{process_run.name}: exit code {process_run.process.returncode}\n{''.join(process_run.ending)}")
     codes = [process_run.process.returncode for process_run in running]
     outcome = ", ".join(f"{process_run.name}: {_summary(process_run)}" for process_run in running)
-    _print(f"\n{outcome}\n")
+    _print(f"\n{usage}\n{outcome}\n")
     return next((abs(code) for code in codes if code), 0)
+
+
+@dataclass
+class ProcessorUsage:
+    """What the machine's cores have done since this was made: whether a long run was work, waiting or other machines."""
+
+    _started: float = field(default_factory=time.monotonic)
+    _before: dict[str, float] = field(default_factory=lambda: psutil.cpu_times()._asdict())
+
+    def __str__(self) -> str:
+        """The time, and the shares of the cores, as a line."""
+        spent = {name: value - self._before[name] for name, value in psutil.cpu_times()._asdict().items()}
+        whole = sum(spent.get(name, 0) for name in _PROCESSOR_STATES) or 1
+        # Named by what a reader can do about each; systems other than Linux know fewer.
+        shares = {
+            "idle": spent["idle"],
+            "waiting for disks": spent.get("iowait", 0),
+            "taken by other machines": spent.get("steal", 0),
+        }
+        rest = ", ".join(f"{100 * share / whole:.1f} % {name}" for name, share in shares.items())
+        busy = whole - sum(shares.values())
+        return f"{_clock(time.monotonic() - self._started)}; of all cores {100 * busy / whole:.1f} % at work, {rest}"
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def _summary(run: _Running) -> str:
@@ -161,8 +191,9 @@ def _wait(running: Sequence[_Running], stop_requested: threading.Event) -> None:
 def _kill(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
         whole = psutil.Process(process.pid)
-        for child in [*whole.children(recursive=True), whole]:
-            child.kill()
+        # First what would otherwise end by itself, with another exit code, because its children are gone.
+        for each in [whole, *whole.children(recursive=True)]:
+            each.kill()
         process.wait()
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -68,12 +69,13 @@ def test_both_are_run_and_one_failure_fails_the_whole(tmp_path: Path, one: str, 
     assert process.returncode == code, out
     words = {GOOD: "1 passed", BAD: "1 failed"}
     progress, _, rest = out.partition("\na: exit code")
-    assert {line[:2] for line in progress.splitlines()} == {"a|", "b|"}
+    assert {re.match(r"\d+:\d\d ([ab])\| ", line + " ")[1] for line in progress.splitlines()} == {"a", "b"}
     of_a, _, of_b = rest.partition("\nb: exit code")
     assert words[one] in of_a
     assert words[two] in of_b
     assert ("'here' == 'there'" in of_a, "'here' == 'there'" in of_b) == (one == BAD, two == BAD)
-    last = out.splitlines()[-1]
+    usage, last = out.splitlines()[-2:]
+    assert re.fullmatch(r"\d+:\d\d; of all cores [\d.]+ % at work, [\d.]+ % idle, .*", usage)
     assert last.startswith(f"a: {words[one]}"), last
     assert f", b: {words[two]}" in last
 
@@ -202,6 +204,19 @@ def test_file_that_cannot_be_imported_fails_the_run_and_keeps_no_other_from_runn
     assert "No module named 'nothing_of_this_name'" in done.stdout
     assert "2 passed, 1 error" in done.stdout
     assert "[3 of 3]" in done.stdout
+
+
+def test_failure_is_named_before_the_run_ends(tmp_path: Path):
+    folder, meeting = tmp_path / "tests", tmp_path / "meeting"
+    folder.mkdir()
+    meeting.mkdir()
+    (folder / "test_a.py").write_text(BAD)
+    (folder / "test_b.py").write_text("import os, signal\ndef test_killed(): os.kill(os.getpid(), signal.SIGKILL)\n")
+    alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider")
+    command = [sys.executable, "-m", "pytest", *alone, *sharing(str(meeting), "front"), str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL
+    assert "FAILED in call: test_a.py::test_bad AssertionError: assert 'here' == 'there'" in done.stdout
 
 
 def test_first_failure_ends_a_run_that_is_to_stop_there(tmp_path: Path):
