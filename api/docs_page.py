@@ -17,7 +17,7 @@ def install_docs_page(app: FastAPI) -> None:
     """Serve the page and its files, which the package fastapi-offline carries."""
     app.mount(DOCS_ASSETS, StaticFiles(packages=[("fastapi_offline", "static")]), name="docs-assets")
 
-    @app.get(DOCS_PATH, include_in_schema=False)
+    @app.api_route(DOCS_PATH, methods=["GET", "HEAD"], include_in_schema=False)
     async def docs_page(request: Request) -> HTMLResponse:
         root = request.scope.get("root_path", "")
         page = get_swagger_ui_html(

@@ -62,6 +62,9 @@ async def test_pages_have_policies_without_unsafe_parts():
             assert "unsafe" not in policy
             assert "frame-ancestors 'none'" in policy
             assert answer.headers.get("Cache-Control", "no-cache") == "no-cache"
+            # What monitors ask.
+            head = await client.head(path)
+            assert (head.status_code, head.headers["Content-Security-Policy"]) == (200, policy)
 
 
 async def test_browsers_stay_with_https_where_they_came_by_it():
