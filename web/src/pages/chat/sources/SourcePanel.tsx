@@ -74,7 +74,7 @@ export function SourcePanel({ citation, onClose }: { citation: Citation; onClose
   );
 }
 
-/** The page on which the quote was found; a citation knows only the one on which its passage begins. */
+/** The page on which the quote was found; the citation of a passage that was edited knows only where that begins. */
 function useQuotePage(place: string): [number | null, (page: number) => void] {
   const [found, setFound] = useState<{ place: string; page: number } | null>(null);
   const note = useCallback((page: number) => setFound({ place, page }), [place]);

@@ -1,1 +1,0 @@
-export{t as BaseBadges,n as KnowledgeBaseList,r as scopeOf}from"./KnowledgeBaseList-Dr2ZkYfr.js";

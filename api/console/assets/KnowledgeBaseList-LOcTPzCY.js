@@ -1,0 +1,1 @@
+export{t as BaseBadges,n as KnowledgeBaseList,r as scopeOf}from"./KnowledgeBaseList-BYaL1RoO.js";
