@@ -21,6 +21,7 @@ class Passage:
 
     Attributes:
         char_start: Offset of ``content`` in the document's extracted text.
+        later_pages: Offset, counted as ``char_start`` is, and number of each page that begins within the passage.
         score: Comparable within one result list only.
         before: Text in front of the passage, for reading; it is not cited.
     """
@@ -39,6 +40,7 @@ class Passage:
     before: str = ""
     after: str = ""
     retrieval_id: str = ""
+    later_pages: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

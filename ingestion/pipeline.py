@@ -23,6 +23,7 @@ from ingestion.attempts.claim import ClaimedDocument
 from ingestion.attempts.failures import LeaseLost, fail_as_poison, is_outage, record_failure
 from ingestion.attempts.lease_heartbeat import renew_while
 from ingestion.context import WorkerContext
+from ingestion.page_index import PageIndex
 from ingestion.parsers.boxes import BoxIndex
 from ingestion.parsers.choice import choice_for
 from ingestion.parsers.file_type import ending_of
@@ -299,15 +300,15 @@ def _pack_terms(placed: Sequence[tuple[PointOrigin, Piece]]) -> list[bytes]:
 
 
 def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> RevisionResult:
-    boxes = BoxIndex(split.parsed.boxes)
+    pages, boxes = PageIndex(split.parsed.elements), BoxIndex(split.parsed.boxes)
     return RevisionResult(
-        chunks=map(partial(_chunk_row, split.claimed.document, boxes), split.pieces, terms),
+        chunks=map(partial(_chunk_row, split.claimed.document, pages, boxes), split.pieces, terms),
         chunk_count=len(split.pieces),
         parsed={name: getattr(split.parsed, name) for name in Document.PARSED_FIELDS},
     )
 
 
-def _chunk_row(document: Document, boxes: BoxIndex, piece: Piece, terms: bytes) -> dict[str, object]:
+def _chunk_row(document: Document, pages: PageIndex, boxes: BoxIndex, piece: Piece, terms: bytes) -> dict[str, object]:
     return {
         "id": point_id(document.id, document.revision, piece.index),
         "document_id": document.id,
@@ -317,6 +318,7 @@ def _chunk_row(document: Document, boxes: BoxIndex, piece: Piece, terms: bytes) 
         "content": piece.text,
         "heading_path": list(piece.heading_path),
         "page": piece.page,
+        "later_pages": pages.within(piece.char_start, piece.char_end) or None,
         "char_start": piece.char_start,
         "char_end": piece.char_end,
         "token_count": piece.token_count,

@@ -199,7 +199,8 @@ class Chunk(Table, table=True):
     """A passage of one revision of a document; its id is the point's id in the vector index.
 
     ``version`` rises with every edit of the text. ``terms`` are the tokens for the rerank. A chunk that is not
-    ``enabled`` is kept and shown, but no search finds it. ``boxes`` say where on the document's pages its text stands, as
+    ``enabled`` is kept and shown, but no search finds it. ``later_pages`` are the pages that begin within it, each with its
+    offset, counted as ``char_start`` is; None where there are none. ``boxes`` say where on the document's pages its text stands, as
     ``core.types.text_boxes.TextBox`` with characters counted as ``char_start`` is; None where that is not known.
     """
 
@@ -211,6 +212,7 @@ class Chunk(Table, table=True):
     content: str = Field(sa_type=Text)
     heading_path: list[str] = Field(default_factory=list, sa_type=JSON)
     page: int | None = None
+    later_pages: list[list[int]] | None = Field(default=None, sa_type=NullableJson)
     char_start: int = 0
     char_end: int = 0
     token_count: int = 0

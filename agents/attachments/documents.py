@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.settings import Settings
 from core.text.sanitize import strip_hidden
+from ingestion.page_index import PageIndex
 from ingestion.parsers import FORMATS, run_preflight
 from ingestion.parsers.conversion.availability import conversion_state
 from ingestion.parsers.conversion.converter import open_converter
@@ -42,13 +43,18 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class DocumentPassage:
-    """A passage of an attached document, with its place in the extracted text."""
+    """A passage of an attached document, with its place in the extracted text.
+
+    Attributes:
+        later_pages: Offset, counted as ``char_start`` is, and number of each page that begins within the passage.
+    """
 
     text: str
     heading_path: tuple[str, ...]
     page: int | None
     char_start: int
     char_end: int
+    later_pages: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +166,12 @@ def _cut(parsed: ParsedDocument, name: str, media_type: str) -> AttachedDocument
 
 
 def _passages(parsed: ParsedDocument) -> Iterator[DocumentPassage]:
-    room = MOST_CHARACTERS
+    room, pages = MOST_CHARACTERS, PageIndex(parsed.elements)
     for piece in heading_recursive.split(parsed, sizes=_SIZES, counter=token_counter()):
         if room <= 0:
             return
         room -= len(piece.text)
         headings = tuple(map(strip_hidden, piece.heading_path))
-        yield DocumentPassage(strip_hidden(piece.text), headings, piece.page, piece.char_start, piece.char_end)
+        start, end = piece.char_start, piece.char_end
+        later = tuple(pages.within(start, end))
+        yield DocumentPassage(strip_hidden(piece.text), headings, piece.page, start, end, later)

@@ -1,13 +1,13 @@
 """The smallest units of a document from which pieces are packed."""
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import itemgetter
 from typing import NamedTuple
 
+from core.types.text_pages import page_at
 from ingestion.splitters.base import CHARACTERS_PER_TOKEN, SplitSizes
 from kb_service.text.token_counter import TokenCounter, Word, characters
 
@@ -63,10 +63,7 @@ class TextBlock:
     later_pages: tuple[tuple[int, int], ...] = ()
 
     def page_at(self, place: int) -> int | None:
-        if not self.later_pages:
-            return self.page
-        passed = bisect_right(self.later_pages, place, key=itemgetter(0))
-        return self.later_pages[passed - 1][1] if passed else self.page
+        return page_at(place, self.page, self.later_pages)
 
 
 def max_characters(tokens: int) -> int:

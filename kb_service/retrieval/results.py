@@ -68,6 +68,7 @@ class FoundChunk(NamedTuple):
     content: str
     heading_path: list[str]
     page: int | None
+    later_pages: list[list[int]] | None
     char_start: int
     char_end: int
     token_count: int

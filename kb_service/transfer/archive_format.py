@@ -30,6 +30,8 @@ MAX_TIES = 1000
 """Restricted documents tied to one question."""
 MAX_BOXES = 100_000
 """Boxes of one chunk."""
+MAX_LATER_PAGES = 10_000
+"""Pages that begin within one chunk."""
 MAX_TERMS = 100_000
 """Terms of one sparse vector."""
 
@@ -154,6 +156,7 @@ class ChunkEntry(ArchivePart):
     """A chunk of a document; positions count from 0 without gaps.
 
     Attributes:
+        later_pages: pages that begin within it, each with its offset, counted as ``char_start`` is.
         boxes: where on the pages its text stands.
     """
 
@@ -162,6 +165,7 @@ class ChunkEntry(ArchivePart):
     content: Annotated[Storable, Field(max_length=1_000_000)]
     heading_path: Annotated[list[Annotated[Storable, Field(max_length=10_000)]], Field(max_length=100)] = []
     page: Annotated[int, Field(ge=-(2**31), lt=2**31)] | None = None
+    later_pages: Annotated[list[tuple[_Offset, _PageNumber]], Field(max_length=MAX_LATER_PAGES)] | None = None
     char_start: Annotated[int, Field(ge=0, lt=2**31)] = 0
     char_end: Annotated[int, Field(ge=0, lt=2**31)] = 0
     token_count: Annotated[int, Field(ge=0, lt=2**31)] = 0

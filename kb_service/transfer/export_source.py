@@ -282,6 +282,7 @@ def _chunk_entry(number: int, chunk: Chunk) -> ChunkEntry:
         content=chunk.content,
         heading_path=chunk.heading_path,
         page=chunk.page,
+        later_pages=[(offset, page) for offset, page in chunk.later_pages] if chunk.later_pages else None,
         char_start=chunk.char_start,
         char_end=chunk.char_end,
         token_count=chunk.token_count,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agents.evidence import Citation, Evidence, Passage, UnsupportedClaim
+from core.types.text_pages import page_at
 from kb_service.text.tokenizer import is_cjk_dominant, sentences, tokenize
 
 _LEADING_MARKS = re.compile(r"^(?:\s*[\[【][\d,，、; ]{1,40}[\]】])+[.。]?")
@@ -170,6 +171,7 @@ def _cite(number: int, passage: Passage, claims: list[str]) -> Citation:
     quote = passage.content[start:end]
     # A cut table carries its header in front: its text is no plain slice of the document.
     is_slice = len(passage.content) == passage.char_end - passage.char_start
+    char_start = passage.char_start + start if is_slice else passage.char_start
     return Citation(
         number=number,
         chunk_id=passage.chunk_id,
@@ -178,8 +180,8 @@ def _cite(number: int, passage: Passage, claims: list[str]) -> Citation:
         knowledge_base_id=passage.knowledge_base_id,
         revision=passage.revision,
         heading_path=passage.heading_path,
-        page=passage.page,
-        char_start=passage.char_start + start if is_slice else passage.char_start,
+        page=page_at(char_start, passage.page, passage.later_pages),
+        char_start=char_start,
         char_end=passage.char_start + end if is_slice else passage.char_end,
         quote=quote,
         retrieval_id=passage.retrieval_id,

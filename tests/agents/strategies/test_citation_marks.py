@@ -1,5 +1,7 @@
 """The resolution of citation marks in answers."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +51,21 @@ def test_quote_is_the_sentence_nearest_to_the_claim():
     assert citation.quote == "The port is changed with AGENTEX_PORT."
     assert citation.page == 3
     assert (citation.char_start, citation.char_end) == (42, 80)
+
+
+def test_page_is_the_one_on_which_the_quote_begins():
+    content = "It listens on port 7070. The lever is green. Oil it twice a year."
+    lever, oil = 100 + content.index("The lever"), 100 + content.index("Oil")
+    long = replace(passage(content, start=100), page=3, later_pages=((lever, 4), (oil, 6)))
+    cited = {
+        check_citations(claim, evidence(long)).citations[0].page
+        for claim in ("Port 7070 [1].", "The lever is green [1].", "Oil it twice a year [1].")
+    }
+    assert cited == {3, 4, 6}
+    # An edited text has lost its places.
+    edited = replace(long, content=f"Beware. {content}")
+    (citation,) = check_citations("Oil it twice a year [1].", evidence(edited)).citations
+    assert citation.page == 3
 
 
 def test_quote_spans_the_sentences_of_several_claims():

@@ -182,11 +182,13 @@ def test_citation_of_a_pdf_opens_its_page_beside_the_answer_with_the_quote_marke
     chat = new_chat(member, console, knowledge_base_ids=[kb])
     chat.ask("On which port does the relay listen?")
     chat.wait_for_answer()
-    chat.turns.get_by_role("button", name=re.compile(r"relays\.pdf")).first.click()
+    source = chat.turns.get_by_role("button", name=re.compile(r"relays\.pdf")).first
+    # The quote's page, not the one on which its passage begins.
+    expect(source).to_contain_text(words("sources.page", page=2))
+    source.click()
     panel = console.page.get_by_role("complementary", name=words("sources.panel"), exact=True)
     expect(panel.get_by_role("heading", name="relays.pdf")).to_be_visible()
     expect(panel.get_by_role("toolbar").get_by_role("textbox")).to_have_value("2")
-    # The quote's page, not the one on which its passage begins.
     expect(panel.get_by_text(words("sources.page", page=2))).to_be_visible()
     wait_for_mark(console, "port 7070", "document-quote")
     assert is_in_view(console.page, "document-quote"), "the quote is not in view"

@@ -45,7 +45,7 @@ LATER_COLUMNS = {
     "user": frozenset({"email_verified"}),
     "knowledge_base": frozenset({"parser", "strategy"}),
     "document": frozenset({"parser", "chosen_parser", "chosen_strategy", "source_levels", "only_by_source"}),
-    "chunk": frozenset({"boxes"}),
+    "chunk": frozenset({"boxes", "later_pages"}),
 }
 
 
