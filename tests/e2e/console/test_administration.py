@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,29 @@ def test_account_is_made_given_a_role_and_a_password_closed_and_deleted(
     expect(dialog).to_be_hidden()
     expect(page.get_by_text("No user fits these filters.")).to_be_visible()
     assert status_of_login(embedded, name, "Another-pass-1") == 401
+
+
+def test_notice_of_what_was_done_leaves_the_buttons_of_the_next_dialog_free(
+    browser_thread, embedded: Server, manager: Api, open_console: OpenConsole
+):
+    name = unique("newcomer")
+    console = open_console(embedded, manager, replace(ENGLISH, size=PHONE))
+    page, dialog = console.page, console.dialog
+    console.open("/admin")
+    page.get_by_role("button", name="Add a user").click()
+    dialog.get_by_label("User name").fill(name)
+    dialog.get_by_label("E-mail address").fill(f"{name}@example.com")
+    dialog.get_by_label("New password").fill(PASSWORD)
+    confirm(dialog, "Create")
+    notice = page.get_by_role("dialog", name="Saved")
+    expect(notice).to_be_visible()
+    page.get_by_role("button", name="Add a user").click()
+    expect(dialog).to_be_visible()
+    console.picture("notice-above-dialog")
+    said, button = notice.bounding_box(), dialog.get_by_role("button", name="Create").bounding_box()
+    assert said
+    assert button
+    assert said["y"] + said["height"] <= button["y"]
 
 
 def test_role_is_made_changed_given_and_deleted(
