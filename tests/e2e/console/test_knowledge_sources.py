@@ -74,6 +74,9 @@ def test_web_site_is_added_followed_and_previewed(
     dialog = page.get_by_role("dialog", name="Syncs of “Animals”")
     expect(dialog.get_by_text("What a sync would do")).to_be_visible(timeout=60_000)
     expect(dialog.get_by_role("listitem").filter(has_text="otter.html")).to_be_visible()
+    # Nothing was renamed, skipped, restricted or opened.
+    columns = ["Begun", "State", "new", "changed", "gone", "failed", "unchanged"]
+    expect(dialog.get_by_role("columnheader")).to_have_text(columns)
     console.picture("source-history")
     assert console.serious_faults() == []
     page.keyboard.press("Escape")

@@ -27,9 +27,13 @@ export function SyncHistory({ source, onClose }: { source: KnowledgeSource; onCl
   );
 }
 
+/** What most syncs have; columns of the others are shown where one of the syncs has such items. */
+const USUAL: ReadonlySet<string> = new Set(["created", "updated", "deleted", "failed", "unchanged"]);
+
 function SyncTable({ syncs }: { syncs: readonly Sync[] }) {
   const { t } = useTranslation("knowledge");
   const label = t("source.history");
+  const outcomes = OUTCOMES.filter((outcome) => USUAL.has(outcome) || syncs.some((sync) => sync.counts[outcome]));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section aria-label={label} tabIndex={0} className={styles.scroll}>
@@ -38,7 +42,7 @@ function SyncTable({ syncs }: { syncs: readonly Sync[] }) {
           <tr>
             <th scope="col">{t("source.begun")}</th>
             <th scope="col">{t("source.state")}</th>
-            {OUTCOMES.map((outcome) => (
+            {outcomes.map((outcome) => (
               <th key={outcome} scope="col" className={styles.number}>
                 {t(`source.outcome.${outcome}`)}
               </th>
@@ -52,7 +56,7 @@ function SyncTable({ syncs }: { syncs: readonly Sync[] }) {
               <td>
                 <SyncBadge sync={sync} />
               </td>
-              {OUTCOMES.map((outcome) => (
+              {outcomes.map((outcome) => (
                 <td key={outcome} className={styles.number}>
                   {formatNumber(sync.counts[outcome] ?? 0)}
                 </td>
