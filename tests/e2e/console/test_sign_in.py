@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.e2e.console.conftest import OpenConsole
-from tests.fixtures.http.client import PASSWORD, Api, unique
+from tests.fixtures.http.client import PASSWORD, Api, eventually, unique
 from tests.fixtures.product.server import Server
 
 
@@ -48,6 +48,8 @@ def test_signing_out_ends_all_tabs_and_the_login(
     first.get_by_role("menuitem", name="Sign out").click()
     for page in (first, second):
         page.wait_for_url("**/sign-in*")
+    # The pages were left before the server answered.
+    eventually(lambda: member.request("GET", "/users/me").status_code == 401, what="the login has ended")
     refresh = {"refresh_token": member.refresh_token}
     assert member.request("POST", "/auth/refresh", json=refresh).status_code == 401
 
