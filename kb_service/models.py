@@ -199,9 +199,10 @@ class Chunk(Table, table=True):
     """A passage of one revision of a document; its id is the point's id in the vector index.
 
     ``version`` rises with every edit of the text. ``terms`` are the tokens for the rerank. A chunk that is not
-    ``enabled`` is kept and shown, but no search finds it. ``later_pages`` are the pages that begin within it, each with its
-    offset, counted as ``char_start`` is; None where there are none. ``boxes`` say where on the document's pages its text stands, as
-    ``core.types.text_boxes.TextBox`` with characters counted as ``char_start`` is; None where that is not known.
+    ``enabled`` is kept and shown, but no search finds it. ``later_pages`` are the pages that begin within it, each with
+    its offset, counted as ``char_start`` is; None where there are none. ``boxes`` say where on the document's pages its
+    text stands, as ``core.types.text_boxes.TextBox`` with characters counted as ``char_start`` is; None where that is
+    not known.
     """
 
     id: str = Field(primary_key=True, max_length=ID_LENGTH)

@@ -180,7 +180,7 @@ def _wait(running: Sequence[_Running], stop_requested: threading.Event) -> None:
     deadline = float("inf")
     while any(run.process.poll() is None for run in running) and time.monotonic() < deadline:
         if stop_requested.is_set() and deadline == float("inf"):
-            _print("Stopping both.\n")
+            _print("Stopping all.\n")
             deadline = time.monotonic() + _STOP_SECONDS
             for run in running:
                 if run.process.poll() is None:

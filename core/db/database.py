@@ -197,6 +197,7 @@ def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
         max_overflow=0,
         connect_args={"timeout": _LOCKED_SECONDS, "async_creator_fn": sqlite.connect},
     )
+    sqlite.enable_hints(engine.dialect)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine
 

@@ -15,7 +15,7 @@ from sqlalchemy.util import await_only
 
 from core.db.errors import translate_connect_errors
 from core.db.prepared import PreparedQuery
-from core.db.sqlite import open_file
+from core.db.sqlite import enable_hints, open_file
 
 _T = TypeVar("_T")
 _W = TypeVar("_W")
@@ -87,6 +87,7 @@ class ReadPool:
             poolclass=NullPool,
             hide_parameters=True,
         )
+        enable_hints(self._engine.dialect)
         # Last in, first out: the last one used has most of the file in its cache.
         self._idle: list[_Reader] = []
         self._is_open = True

@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 
 import aiosqlite
+from sqlalchemy import Dialect, FromClause
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 
 _READS = "BEGIN"
 _WAL = "PRAGMA journal_mode=WAL"
@@ -41,6 +43,16 @@ def open_file(path: str, *, timeout: float, check_same_thread: bool) -> sqlite3.
         opened.close()
         raise
     return opened
+
+
+def enable_hints(dialect: Dialect) -> None:
+    """Compile the hints of tables (``Select.with_hint``), which SQLAlchemy leaves out for SQLite."""
+    dialect.statement_compiler = _HintCompiler
+
+
+class _HintCompiler(SQLiteCompiler):
+    def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
+        return text
 
 
 def _enable_wal(opened: sqlite3.Connection, deadline: float) -> None:
