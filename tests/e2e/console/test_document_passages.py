@@ -182,10 +182,10 @@ def test_citation_of_a_pdf_opens_its_page_beside_the_answer_with_the_quote_marke
     chat = new_chat(member, console, knowledge_base_ids=[kb])
     chat.ask("On which port does the relay listen?")
     chat.wait_for_answer()
-    source = chat.turns.get_by_role("button", name=re.compile(r"relays\.pdf")).first
-    # The quote's page, not the one on which its passage begins.
-    expect(source).to_contain_text(words("sources.page", page=2))
-    source.click()
+    # In the list below the answer: the quote's page, not the one on which its passage begins.
+    sources = chat.turns.get_by_role("region", name=words("sources.title"), exact=True)
+    expect(sources.get_by_role("listitem")).to_contain_text([words("sources.page", page=2)])
+    sources.get_by_role("button", name=re.compile(r"relays\.pdf")).click()
     panel = console.page.get_by_role("complementary", name=words("sources.panel"), exact=True)
     expect(panel.get_by_role("heading", name="relays.pdf")).to_be_visible()
     expect(panel.get_by_role("toolbar").get_by_role("textbox")).to_have_value("2")
