@@ -190,16 +190,21 @@ def test_third_process_begins_in_the_middle_and_ends_with_what_the_others_reach_
     ]
 
 
-def test_file_that_cannot_be_imported_fails_the_run_and_keeps_no_other_from_running(tmp_path: Path):
-    folder, meeting = tmp_path / "tests", tmp_path / "meeting"
-    folder.mkdir()
+def run_from_front(folder: Path, *options: str, **files: str) -> subprocess.CompletedProcess[str]:
+    """Run files as the only process that shares them."""
+    tests, meeting = folder / "tests", folder / "meeting"
+    tests.mkdir()
     meeting.mkdir()
-    (folder / "test_a.py").write_text(GOOD)
-    (folder / "test_b.py").write_text("import nothing_of_this_name\n")
-    (folder / "test_c.py").write_text(GOOD)
-    alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider")
-    command = [sys.executable, "-m", "pytest", *alone, *sharing(str(meeting), "front"), str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    for name, content in files.items():
+        (tests / f"{name}.py").write_text(content)
+    alone = ("-c", os.devnull, "--rootdir", str(tests), "-p", "no:cacheprovider")
+    shared = (*alone, *options, *sharing(str(meeting), "front"))
+    command = [sys.executable, "-m", "pytest", *shared, str(tests)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_file_that_cannot_be_imported_fails_the_run_and_keeps_no_other_from_running(tmp_path: Path):
+    done = run_from_front(tmp_path, test_a=GOOD, test_b="import nothing_of_this_name\n", test_c=GOOD)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout
     assert "No module named 'nothing_of_this_name'" in done.stdout
     assert "2 passed, 1 error" in done.stdout
@@ -207,27 +212,15 @@ def test_file_that_cannot_be_imported_fails_the_run_and_keeps_no_other_from_runn
 
 
 def test_failure_is_named_before_the_run_ends(tmp_path: Path):
-    folder, meeting = tmp_path / "tests", tmp_path / "meeting"
-    folder.mkdir()
-    meeting.mkdir()
-    (folder / "test_a.py").write_text(BAD)
-    (folder / "test_b.py").write_text("import os, signal\ndef test_killed(): os.kill(os.getpid(), signal.SIGKILL)\n")
-    alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider")
-    command = [sys.executable, "-m", "pytest", *alone, *sharing(str(meeting), "front"), str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = run_from_front(
+        tmp_path, test_a=BAD, test_b="import os, signal\ndef test_killed(): os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
     assert done.returncode == -signal.SIGKILL
     assert "FAILED in call: test_a.py::test_bad AssertionError: assert 'here' == 'there'" in done.stdout
 
 
 def test_first_failure_ends_a_run_that_is_to_stop_there(tmp_path: Path):
-    folder, meeting = tmp_path / "tests", tmp_path / "meeting"
-    folder.mkdir()
-    meeting.mkdir()
-    (folder / "test_a.py").write_text(BAD)
-    (folder / "test_b.py").write_text(GOOD)
-    alone = ("-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider", "-x")
-    command = [sys.executable, "-m", "pytest", *alone, *sharing(str(meeting), "front"), str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = run_from_front(tmp_path, "-x", test_a=BAD, test_b=GOOD)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout
     assert "1 failed" in done.stdout
     assert "passed" not in done.stdout

@@ -117,10 +117,10 @@ def test_notice_of_what_was_done_leaves_the_buttons_of_the_next_dialog_free(
     page.get_by_role("button", name="Add a user").click()
     expect(dialog).to_be_visible()
     console.picture("notice-above-dialog")
-    said, button = notice.bounding_box(), dialog.get_by_role("button", name="Create").bounding_box()
-    assert said
-    assert button
-    assert said["y"] + said["height"] <= button["y"]
+    notice_box, button_box = notice.bounding_box(), dialog.get_by_role("button", name="Create").bounding_box()
+    assert notice_box
+    assert button_box
+    assert notice_box["y"] + notice_box["height"] <= button_box["y"]
 
 
 def test_role_is_made_changed_given_and_deleted(

@@ -10,7 +10,7 @@ from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidPagination, InvalidRequest
 from ingestion.parsers.image.ocr import is_ready
 from tests.fixtures.files.sample_files import scanned_pdf
-from tests.fixtures.http.client import Api, check_success, eventually
+from tests.fixtures.http.client import Api, check_success
 from tests.fixtures.product.server import one_shape
 
 ZEBRA = "# Zebra\n\n## Sleep\n\n" + " ".join(f"Zebra {n} sleeps at noon." for n in range(30))
@@ -30,12 +30,6 @@ def chunks(api: Api, kb: str, document_id: str, **params: Any) -> list[dict[str,
 
 def path_of(chunk: dict[str, Any]) -> str:
     return f"/knowledge-bases/{chunk['knowledge_base_id']}/chunks/{chunk['id']}"
-
-
-def copy_of(api: Api, kb: str) -> str:
-    transfer = api.post(f"/knowledge-bases/{kb}/copy")
-    eventually(lambda: api.get(f"/transfers/{transfer['id']}")["status"] == "completed", what="the copy is made")
-    return transfer["knowledge_base_id"]
 
 
 def found_ids(api: Api, kb: str, query: str) -> list[str]:
@@ -79,7 +73,7 @@ def test_passage_of_a_scan_says_where_it_stands_in_copies_too(user: Api, kb: str
     # An edit leaves them, as it leaves the page.
     edited = user.put(path_of(listed[0]), {"version": 1, "content": "The backup runs at noon."})
     assert edited["boxes"] == listed[0]["boxes"]
-    copied = copy_of(user, kb)
+    copied = user.copy_kb(kb)
     (row,) = user.get(f"/knowledge-bases/{copied}/documents")["items"]
     assert [chunk["boxes"] for chunk in chunks(user, copied, row["id"])] == [chunk["boxes"] for chunk in listed]
 

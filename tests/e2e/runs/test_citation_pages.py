@@ -4,7 +4,7 @@ import pytest
 
 from tests.fixtures.files.ruled_pdf import ruled_pdf, words
 from tests.fixtures.files.sample_files import pptx, shape
-from tests.fixtures.http.client import Api, eventually
+from tests.fixtures.http.client import Api
 from tests.fixtures.product.server import one_shape
 from tests.fixtures.runs.agent_runs import verified_run
 
@@ -39,6 +39,4 @@ def test_citation_names_the_page_of_its_quote_also_in_a_copy(user: Api, name: st
 
     assert cited_pages(user, kb) == {2}
 
-    transfer = user.post(f"/knowledge-bases/{kb}/copy")
-    eventually(lambda: user.get(f"/transfers/{transfer['id']}")["status"] == "completed", what="the copy is made")
-    assert cited_pages(user, transfer["knowledge_base_id"]) == {2}
+    assert cited_pages(user, user.copy_kb(kb)) == {2}
